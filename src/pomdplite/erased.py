@@ -1,0 +1,228 @@
+"""Type-erased model calls: the one place where a record becomes an address and back.
+
+Kernels hold states as rows of 8-byte words and know a model only as an `ErasedModel`: a table of
+function addresses and the table of hidden values. The functions below turn rows into addresses and
+call; `record_at` and its kin, used by the generated wrappers (compiling.py), turn addresses back
+into the records that the user's functions read and write.
+
+With NUMBA_DISABLE_JIT=1 the same calls go through ctypes, so everything can be stepped through.
+"""
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import carray, config, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from pomdplite.jit import Floats, Ints, Words, inlined
+
+# Places in ErasedModel.functions.
+PARAMETERS, TRANSITION, OBSERVATION, REWARD, TERMINAL, LEGAL, DEPENDS, EVOLVE = range(8)
+
+FAILED = -1  # returned by a wrapper when the user's function raised
+
+
+class ErasedModel(NamedTuple):
+    """A model as kernels see it. A *row* is one value of one component of θ."""
+
+    functions: Words  # [8] addresses, in the order above; 0 where the model leaves a function out
+    theta: Words  # [row, theta_words] the record of θ with this row's component at this row's value
+    offsets: Ints  # [component + 2] rows of component c: offsets[c]:offsets[c + 1]; last block: "no component"
+    map_word: Ints  # [row] word of the state that holds the present value for this initial value
+    map_shift: Words  # [row] its place in that word
+    map_mask: Words  # [component + 1] its width, as a mask
+    x_words: int  # words of x
+    s_words: int  # words of s: x and the maps from initial to present hidden values
+    outcomes: int  # most next states of one (x, θ, a)
+    actions: int
+    observations: int  # observation number `observations` is null, "no observation"
+    evolves: bool  # θ changes (deterministically)
+
+
+# Erased signatures; every pointer is an unsigned integer.
+_A, _I, _F = types.uint64, types.int64, types.float64
+SIGNATURES = {
+    "transition": _I(_A, _A, _A, _I, _A, _A),  # m, x, theta, a, y, p -> number of next states
+    "observation": _I(_A, _A, _A, _I, _A),  # m, y, theta, a, z
+    "reward": _F(_A, _A, _A, _I),  # m, x, theta, a
+    "terminal": _I(_A, _A),  # m, x
+    "legal": _I(_A, _A, _I),  # m, x, a
+    "depends": _I(_A, _A, _I),  # m, x, a -> component, or -1
+    "evolve": _I(_A, _A, _A, _I, _A),  # m, x, theta, a, theta_next
+}
+
+_CTYPES = {_A: ctypes.c_uint64, _I: ctypes.c_int64, _F: ctypes.c_double}
+
+
+def c_function_type(name: str) -> Any:
+    """The ctypes type of the erased function `name`."""
+    signature = SIGNATURES[name]
+    return ctypes.CFUNCTYPE(_CTYPES[signature.return_type], *(_CTYPES[t] for t in signature.args))
+
+
+if config.DISABLE_JIT:
+
+    def _caller(name: str) -> Any:
+        function_type = c_function_type(name)
+
+        def call(address: int, *arguments: Any) -> Any:
+            plain = [int(v) for v in arguments]
+            return function_type(int(address))(*plain)
+
+        return call
+
+    def address(table: Any, i: int) -> int:
+        """The address of row i of an array."""
+        return int(table.ctypes.data) + i * int(table.strides[0])
+
+    call_transition = _caller("transition")
+    call_observation = _caller("observation")
+    call_reward = _caller("reward")
+    call_terminal = _caller("terminal")
+    call_legal = _caller("legal")
+    call_depends = _caller("depends")
+    call_evolve = _caller("evolve")
+
+else:
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def as_pointer(typing_context, address):  # type: ignore[no-untyped-def]
+        """An integer address as a void pointer."""
+
+        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+        return types.voidptr(types.uint64), codegen
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def address(typing_context, table, i):  # type: ignore[no-untyped-def]
+        """The address of row i of an array, without touching its reference count."""
+
+        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            base = builder.ptrtoint(array.data, context.get_value_type(types.uint64))
+            stride = builder.extract_value(array.strides, 0)
+            return builder.add(base, builder.mul(args[1], stride))
+
+        return types.uint64(table, types.int64), codegen
+
+    def _indirect(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        """Call the function at address args[0] with the other arguments."""
+        from llvmlite import ir
+
+        result = context.get_value_type(signature.return_type)
+        function_type = ir.FunctionType(result, [argument.type for argument in args[1:]])
+        return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+
+    def _typed(name: str) -> Any:
+        signature = SIGNATURES[name]
+        return signature.return_type(_A, *signature.args), _indirect
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_transition(typing_context, function, m, x, theta, a, y, p):  # type: ignore[no-untyped-def]
+        return _typed("transition")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_observation(typing_context, function, m, y, theta, a, z):  # type: ignore[no-untyped-def]
+        return _typed("observation")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_reward(typing_context, function, m, x, theta, a):  # type: ignore[no-untyped-def]
+        return _typed("reward")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_terminal(typing_context, function, m, x):  # type: ignore[no-untyped-def]
+        return _typed("terminal")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_legal(typing_context, function, m, x, a):  # type: ignore[no-untyped-def]
+        return _typed("legal")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_depends(typing_context, function, m, x, a):  # type: ignore[no-untyped-def]
+        return _typed("depends")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_evolve(typing_context, function, m, x, theta, a, theta_next):  # type: ignore[no-untyped-def]
+        return _typed("evolve")
+
+    # For the generated wrappers: addresses back to what the user's functions see.
+
+    @njit  # type: ignore[untyped-decorator]
+    def record_at(address, dtype):  # type: ignore[no-untyped-def]
+        """The record of this dtype at an address."""
+        return carray(as_pointer(address), 1, dtype)[0]
+
+    @njit  # type: ignore[untyped-decorator]
+    def array_at(address, shape, dtype):  # type: ignore[no-untyped-def]
+        """The array of this shape and dtype at an address."""
+        return carray(as_pointer(address), shape, dtype)
+
+
+# What kernels call. A record is row i of a table of words: x and y of tables of states (s starts with x), θ of
+# model.theta or of a table of the caller's.
+
+
+@inlined
+def transition(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, p: Floats) -> int:
+    """Write the next states of (x, θ, a) into the rows of y and their probabilities into p; how many."""
+    return call_transition(
+        model.functions[TRANSITION], model.functions[PARAMETERS], address(x, i), address(theta, t), a,
+        address(y, 0), address(p, 0),
+    )  # fmt: skip
+
+
+@inlined
+def observation(model: ErasedModel, y: Words, j: int, theta: Words, t: int, a: int, z: Floats) -> int:
+    """Write P(o | y, θ', a) into z, null last."""
+    if model.functions[OBSERVATION] == 0:
+        for o in range(model.observations):
+            z[o] = 0.0
+        z[model.observations] = 1.0
+        return 0
+    return call_observation(
+        model.functions[OBSERVATION], model.functions[PARAMETERS], address(y, j), address(theta, t), a, address(z, 0)
+    )
+
+
+@inlined
+def reward(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int) -> float:
+    """R(x, θ, a)."""
+    return call_reward(model.functions[REWARD], model.functions[PARAMETERS], address(x, i), address(theta, t), a)
+
+
+@inlined
+def terminal(model: ErasedModel, x: Words, i: int) -> bool:
+    """Whether x ends the episode."""
+    if model.functions[TERMINAL] == 0:
+        return False
+    return call_terminal(model.functions[TERMINAL], model.functions[PARAMETERS], address(x, i)) != 0
+
+
+@inlined
+def legal(model: ErasedModel, x: Words, i: int, a: int) -> bool:
+    """Whether a may be chosen in x."""
+    if model.functions[LEGAL] == 0:
+        return True
+    return call_legal(model.functions[LEGAL], model.functions[PARAMETERS], address(x, i), a) != 0
+
+
+@inlined
+def depends(model: ErasedModel, x: Words, i: int, a: int) -> int:
+    """The component of θ that (x, a) depends on; the last block, "no component", if none."""
+    none = model.offsets.shape[0] - 2
+    if none == 1:
+        return 0
+    component = call_depends(model.functions[DEPENDS], model.functions[PARAMETERS], address(x, i), a)
+    return none if component < 0 else component
+
+
+@inlined
+def evolve(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int, theta_next: Words) -> int:
+    """Write θ' = φ(θ, x, a) into theta_next[0]."""
+    return call_evolve(
+        model.functions[EVOLVE], model.functions[PARAMETERS], address(x, i), address(theta, t), a,
+        address(theta_next, 0),
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""A fault that a kernel met in the model, told in the user's words."""
+
+from typing import Any
+
+import numpy as np
+
+from pomdplite import dynamics
+from pomdplite.errors import ModelError
+from pomdplite.jit import Words
+from pomdplite.layout import from_words
+from pomdplite.model import KernelView
+
+
+def place(view: KernelView, s: Words, a: int, component: int, value: int) -> str:
+    """`x = (row=1 col=2), theta: rocks[3]=good, action 'check-3'`."""
+    text = f"x = ({view.describe(s)})"
+    if component < view.table.blocks:
+        present = view.present_rows(s)[view.table.offsets[component] + value] - view.table.offsets[component]
+        text += f", theta: {view.table.label(component, int(present))}"
+    return f"{text}, action {view.model.actions[a]!r}"
+
+
+def model_error(view: KernelView, s: Words, a: int, component: int, code: int, value: int) -> ModelError:
+    """The error for a fault code of `dynamics.outcomes`."""
+    name = view.model.name
+    if code == dynamics.BAD_COMPONENT:
+        return ModelError(
+            f"{name}.depends returned {component} at x = ({view.describe(s)}), action {view.model.actions[a]!r}; "
+            f"there are {view.table.blocks} components, numbered from 0 (-1 for none)."
+        )
+    where = place(view, s, a, component, value)
+    if code == dynamics.LEFT_DOMAIN:
+        return ModelError(f"{name}.evolve leaves the hidden domain at {where}: {_evolved(view, s, a, component, value)}.")
+    raised = view.model.functions.failures
+    if raised:
+        error = raised.pop(0)
+        raised.clear()
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        return ModelError(f"a function of {name} raised {type(error).__name__} at {where}: {error}")
+    return ModelError(f"a function of {name} raised an error at {where}: {_replayed(view, s, a, component, value)}")
+
+
+def _theta(view: KernelView, s: Words, component: int, value: int) -> Any:
+    row = view.present_rows(s)[view.table.offsets[component] + value]
+    return from_words(view.model.hidden.dtype, view.table.theta[row])
+
+
+def _evolved(view: KernelView, s: Words, a: int, component: int, value: int) -> str:
+    theta = _theta(view, s, component, value)
+    after = view.model.plain.evolve(view.record(s), theta, a)
+    fields = {n: np.asarray(after[n]).tolist() for n in view.model.hidden.dtype.names or ()}
+    note = "" if view.table.joint else f" (only {view.table.hidden.components[component].name} may change here)"
+    return f"theta becomes {fields}, which is not a listed value{note}"
+
+
+def _replayed(view: KernelView, s: Words, a: int, component: int, value: int) -> str:
+    """Run the functions interpreted to see what they raise."""
+    plain, x, theta = view.model.plain, view.record(s), _theta(view, s, component, value)
+    try:
+        after = plain.evolve(x, theta, a)
+        plain.reward(x, theta, a)
+        for y, _ in plain.transition(x, theta, a):
+            plain.observation(y, after, a)
+    except Exception as error:  # noqa: BLE001  whatever the user's code raised is what is reported
+        return f"{type(error).__name__}: {error}"
+    return "it does not raise when interpreted; run check_model to compare the two"

@@ -1,0 +1,419 @@
+"""The internal-reward MDP, solved exactly by value iteration on the reachable states.
+
+    Ṽ(b, s) = max_a { R̃(b, s, a) + γ Σ_s' P(s' | b, s, a) Ṽ(b, s') }      (Equation 2 of the paper), b frozen
+
+The last observation influences neither reward nor transition once b is frozen, so the states are s = x (with the
+maps of a changing θ), not (x, õ). Components (components.py) are solved one after the other, successors first; in
+each, Gauss–Seidel sweeps in alternating directions touch only the actions that stay in it, and a loop from a state
+to itself is solved in closed form. From step to step, only components that the belief change can have reached, and
+that the agent can still reach, are solved again.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pomdplite.errors import NotConverging
+from pomdplite.jit import Floats, Ints, Small, allocating_kernel, inlined, kernel
+from pomdplite.mdp.components import Components
+from pomdplite.mdp.reachable import Graph, Reachable
+from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
+
+TOLERANCE = 1e-7  # largest Bellman residual that counts as solved, in units of reward
+_MOST_SWEEPS = 20_000  # of one component, before it is examined for a loop that never settles
+_SOLVED = -1
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The internal-reward MDP at one state. Arrays are per legal action, in the order of the action numbers."""
+
+    actions: Small  # action numbers
+    q: Floats  # Q̃ = reward part + bonus part
+    bonus_part: Floats  # what future bonuses contribute to q under the greedy policy; the rest is reward
+    mean_reward: Floats  # R(b, s, a) of this step
+    mean_bonus: Floats  # β E‖b' − b‖₁ of this step
+    states: int  # states that the solution covers
+    solved: int  # states that had to be solved again for this belief
+    residual: float  # largest Bellman residual of those
+
+    @property
+    def value(self) -> float:
+        """Ṽ(b, s)."""
+        return float(self.q.max())
+
+
+class ValueIteration:
+    """Keeps the graph and the values from belief to belief."""
+
+    def __init__(self, reachable: Reachable, gamma: float, beta: float, *, tolerance: float = TOLERANCE) -> None:
+        self.reachable, self.gamma, self.beta, self.tolerance = reachable, gamma, beta, tolerance
+        self._rows = row_values(reachable.rows, reachable.row_count)
+        states, components = reachable.states, len(reachable.components.first) - 1
+        self.values: Floats = np.zeros(states)
+        self._fixed = np.zeros(states)
+        self._bonus = np.zeros(states)
+        self._mark = np.zeros(states, np.int32)
+        self._flags = np.zeros((2, components), np.bool_)
+        self._belief: Floats | None = None  # the belief that `values` solves
+        self._prior: tuple[Floats, Floats] | None = None
+
+    def reset(self, prior: Floats) -> None:
+        """Start from the solution for the prior, so that an episode does not depend on those before it."""
+        if self._prior is None or not np.array_equal(self._prior[0], prior):
+            self._belief = None
+            root = self.reachable.states - 1
+            self._solve(root, prior)
+            self._prior = (prior.copy(), self.values.copy())
+        self._belief = self._prior[0].copy()
+        self.values[:] = self._prior[1]
+        self._evaluate(self._belief)
+
+    def solve(self, state: int, b: Floats) -> Solution:
+        """Solve for belief b as far as `state` needs it."""
+        solved, residual = self._solve(state, b)
+        r, graph = self.reachable, self.reachable.graph
+        pairs = r.actions(state)
+        q, bonus = _action_values(
+            graph, r.rows, self._rows, state, self.values, self._bonus, self._mark, self.gamma, self.beta, pairs
+        )
+        rows = graph.row[pairs]
+        covered = int(_covered(r.components, r.components.of[state], self._flags[0]))
+        return Solution(
+            graph.action[pairs], q, bonus, self._rows.reward[rows], self.beta * self._rows.bonus[rows],
+            covered, solved, residual,
+        )  # fmt: skip
+
+    def _evaluate(self, b: Floats) -> None:
+        r = self.reachable
+        evaluate_rows(r.view.erased, r.rows, r.row_count, b, self.beta, self._rows)
+
+    def _solve(self, state: int, b: Floats) -> tuple[int, float]:
+        r = self.reachable
+        changed = np.uint64(0xFFFFFFFFFFFFFFFF)
+        if self._belief is not None:
+            changed = _changed(self._belief, b, r.view.table.offsets)
+            if changed == 0:
+                return 0, 0.0
+        self._evaluate(b)
+        root = int(r.components.of[state])
+        stuck, solved, residual = _sweep_components(
+            r.graph, r.rows, self._rows, r.components, root, changed, self._belief is None, self.values, self._fixed,
+            self._flags, self.gamma, self.tolerance, _MOST_SWEEPS,
+        )  # fmt: skip
+        if stuck != _SOLVED:
+            self._belief = None
+            raise self._not_converging(int(stuck))
+        self._belief = b.copy()
+        return int(solved), float(residual)
+
+    def _not_converging(self, component: int) -> NotConverging:
+        """Name a loop that earns, or costs, for ever."""
+        r = self.reachable
+        first, last = r.components.first[component : component + 2]
+        state, pair, gain = _endless(
+            r.graph, r.rows, self._rows, first, last, self.values, self.gamma
+        )
+        model, where = r.view.model, r.view.describe(r.graph.states[state])
+        name = model.name
+        if pair >= 0 and gain > 0:
+            row = r.graph.row[pair]
+            parts = f"reward {self._rows.reward[row]:g}, bonus {self.beta * self._rows.bonus[row]:g}"
+            return NotConverging(
+                f"{name}: with discount {self.gamma:g} the value is unbounded: from x = ({where}) a loop that starts "
+                f"with {model.actions[r.graph.action[pair]]!r} ({parts}) earns {gain:g} a step for ever. "
+                "Use a discount below 1, beta=0 if the bonus is the cause, or a model in which the loop costs."
+            )
+        if pair >= 0 and gain < 0:
+            return NotConverging(
+                f"{name}: with discount {self.gamma:g} the value is unbounded below: from x = ({where}) no legal action "
+                "leads towards a terminal state, and staying costs for ever. Use a discount below 1, or give a way to end."
+            )
+        return NotConverging(
+            f"{name}: value iteration did not settle within {_MOST_SWEEPS:,} sweeps around x = ({where}) with discount "
+            f"{self.gamma:g}; use a smaller discount or a larger tolerance."
+        )
+
+
+def _changed(old: Floats, new: Floats, offsets: Ints) -> np.uint64:
+    """Bits of the θ components (mod 64) whose belief differs."""
+    bits = 0
+    for c in np.searchsorted(offsets, np.flatnonzero(old != new), side="right") - 1:
+        bits |= 1 << (int(c) % 64)
+    return np.uint64(bits)
+
+
+@kernel
+def _covered(components: Components, root: int, reach: Small) -> int:
+    """Number of states in the components reachable from component `root`."""
+    _reach(components, root, reach)
+    total = 0
+    for c in range(root + 1):
+        if reach[c]:
+            total += components.first[c + 1] - components.first[c]
+    return total
+
+
+@kernel
+def _reach(components: Components, root: int, reach: Small) -> None:
+    """Mark the components that can be reached; they all have smaller numbers."""
+    reach[:] = False
+    reach[root] = True
+    for c in range(root, -1, -1):
+        if reach[c]:
+            for i in range(components.first_next[c], components.first_next[c + 1]):
+                reach[components.next[i]] = True
+
+
+@kernel
+def _sweep_components(
+    graph: Graph, rows: Rows, values: RowValues, components: Components, root: int, changed: np.uint64, everything: bool,
+    v: Floats, fixed: Floats, flags: Small, gamma: float, tolerance: float, most: int,
+) -> tuple[int, int, float]:  # fmt: skip
+    """Solve what needs solving, successors first: (component that does not settle or _SOLVED, states, residual)."""
+    reach, moved = flags[0], flags[1]
+    _reach(components, root, reach)
+    solved, residual = 0, 0.0
+    for c in range(1, root + 1):
+        moved[c] = False
+        if not reach[c]:
+            continue
+        needed = everything or (components.touch[c] & changed) != np.uint64(0)
+        for i in range(components.first_next[c], components.first_next[c + 1]):
+            needed = needed or moved[components.next[i]]
+        if not needed:
+            continue
+        first, last = components.first[c], components.first[c + 1]
+        settled, left, change = _solve_component(graph, rows, values, first, last, v, fixed, gamma, tolerance, most)
+        if not settled:
+            return c, solved, left
+        moved[c] = change > 0.0
+        solved += last - first
+        residual = max(residual, left)
+    return _SOLVED, solved, residual
+
+
+@kernel
+def _solve_component(
+    graph: Graph, rows: Rows, values: RowValues, first: int, last: int, v: Floats, fixed: Floats, gamma: float,
+    tolerance: float, most: int,
+) -> tuple[bool, float, float]:  # fmt: skip
+    """Value iteration on one component: (whether it settled, residual, largest change of a value)."""
+    inner = False
+    change = 0.0
+    for s in range(first, last):
+        # Actions that leave for good, or only loop: their value is known now.
+        best = -np.inf
+        edge = graph.split_edge[s]
+        for pair in range(graph.split[s], graph.first[s + 1]):
+            r = graph.row[pair]
+            k = rows.branches[r]
+            q = values.internal[r]
+            if k == 1:
+                t = graph.next[edge]
+                if t == s:
+                    q = _for_ever(q, gamma)
+                    if q == np.inf:
+                        return False, np.inf, np.inf
+                else:
+                    q += gamma * v[t]
+            else:
+                for j in range(k):
+                    q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
+            edge += k
+            best = max(best, q)
+        fixed[s] = best
+        if graph.split[s] > graph.first[s]:
+            inner = True
+        else:
+            change = max(change, abs(v[s] - best))
+            v[s] = best
+    if not inner:
+        return True, 0.0, change
+    if gamma == 1.0:
+        v[first:last] = 0.0  # a value left from before could keep itself up in a loop without reward
+        change = np.inf
+    left = np.inf
+    for sweep in range(most):
+        left = 0.0
+        for i in range(last - first):
+            s = first + i if sweep % 2 == 0 else last - 1 - i
+            best = fixed[s]
+            edge = graph.first_edge[s]
+            for pair in range(graph.first[s], graph.split[s]):
+                r = graph.row[pair]
+                k = rows.branches[r]
+                q = values.internal[r]
+                if k == 1:
+                    q += gamma * v[graph.next[edge]]
+                else:
+                    loop = 0.0
+                    for j in range(k):
+                        chance = values.chance[rows.first_branch[r] + j]
+                        if graph.next[edge + j] == s:
+                            loop += chance
+                        else:
+                            q += gamma * chance * v[graph.next[edge + j]]
+                    if loop > 0.0:
+                        q = q / (1.0 - gamma * loop) if gamma * loop < 1.0 else _for_ever(q, gamma)
+                edge += k
+                best = max(best, q)
+            if best == np.inf:
+                return False, np.inf, np.inf
+            left = max(left, abs(v[s] - best))
+            change = max(change, abs(v[s] - best))
+            v[s] = best
+        if left <= tolerance:
+            return True, left, change
+    return False, left, change
+
+
+@inlined
+def _for_ever(r: float, gamma: float) -> float:
+    """The value of earning r in every step for ever."""
+    if gamma < 1.0:
+        return r / (1.0 - gamma)
+    return 0.0 if r == 0.0 else np.inf * r
+
+
+@inlined
+def _q(graph: Graph, rows: Rows, values: RowValues, pair: int, edge: int, v: Floats, gamma: float) -> float:
+    """Q̃ of a state-action whose first edge is `edge`."""
+    r = graph.row[pair]
+    q = values.internal[r]
+    for j in range(rows.branches[r]):
+        q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
+    return q
+
+
+@inlined
+def _greedy(graph: Graph, rows: Rows, values: RowValues, s: int, v: Floats, gamma: float) -> tuple[int, int]:
+    """The best state-action of s and its first edge; the smaller action number among equals."""
+    best, chosen, chosen_edge = -np.inf, -1, -1
+    edge = graph.first_edge[s]
+    for pair in range(graph.first[s], graph.first[s + 1]):
+        q = _q(graph, rows, values, pair, edge, v, gamma)
+        if q > best + 1e-9 or (q > best - 1e-9 and graph.action[pair] < graph.action[chosen]):
+            best, chosen, chosen_edge = max(q, best), pair, edge
+        edge += rows.branches[graph.row[pair]]
+    return chosen, chosen_edge
+
+
+@inlined
+def _edge_of(graph: Graph, rows: Rows, s: int, pair: int) -> int:
+    edge = graph.first_edge[s]
+    for before in range(graph.first[s], pair):
+        edge += rows.branches[graph.row[before]]
+    return edge
+
+
+@allocating_kernel
+def _action_values(
+    graph: Graph, rows: Rows, values: RowValues, root: int, v: Floats, bonus: Floats, mark: Small, gamma: float,
+    beta: float, pairs: Ints,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Q̃ of the root's actions, and the part of it that bonuses contribute under the greedy policy."""
+    q, part = np.zeros(pairs.shape[0]), np.zeros(pairs.shape[0])
+    # The states that the greedy policy can visit after any first action.
+    found = np.empty(64, np.int64)
+    count = 0
+    for i in range(pairs.shape[0]):
+        edge = _edge_of(graph, rows, root, pairs[i])
+        q[i] = _q(graph, rows, values, pairs[i], edge, v, gamma)
+        for j in range(rows.branches[graph.row[pairs[i]]]):
+            found, count = _visit(found, count, mark, graph.next[edge + j])
+    done = 0
+    while done < count:
+        pair, edge = _greedy(graph, rows, values, found[done], v, gamma)
+        for j in range(rows.branches[graph.row[pair]]):
+            found, count = _visit(found, count, mark, graph.next[edge + j])
+        done += 1
+    visited = np.sort(found[:count])
+    if beta > 0.0:
+        _bonus_values(graph, rows, values, visited, v, bonus, gamma, beta)
+        for i in range(pairs.shape[0]):
+            edge = _edge_of(graph, rows, root, pairs[i])
+            r = graph.row[pairs[i]]
+            part[i] = beta * values.bonus[r]
+            for j in range(rows.branches[r]):
+                if graph.next[edge + j] != 0:
+                    part[i] += gamma * values.chance[rows.first_branch[r] + j] * bonus[graph.next[edge + j]]
+    mark[visited] = 0
+    return q, part
+
+
+@allocating_kernel
+def _visit(found: Ints, count: int, mark: Small, s: int) -> tuple[Ints, int]:
+    if s == 0 or mark[s] != 0:
+        return found, count
+    mark[s] = 1
+    if count == found.shape[0]:
+        found = np.concatenate((found, np.empty_like(found)))
+    found[count] = s
+    return found, count + 1
+
+
+@allocating_kernel
+def _bonus_values(
+    graph: Graph, rows: Rows, values: RowValues, visited: Ints, v: Floats, bonus: Floats, gamma: float, beta: float
+) -> None:
+    """The value of the bonuses alone under the greedy policy, on the visited states."""
+    pairs, edges = np.empty_like(visited), np.empty_like(visited)
+    for i in range(visited.shape[0]):
+        pairs[i], edges[i] = _greedy(graph, rows, values, visited[i], v, gamma)
+        bonus[visited[i]] = 0.0
+    for _ in range(10_000):
+        left = 0.0
+        for i in range(visited.shape[0]):
+            s, r = visited[i], graph.row[pairs[i]]
+            total, loop = beta * values.bonus[r], 0.0
+            for j in range(rows.branches[r]):
+                t = graph.next[edges[i] + j]
+                chance = values.chance[rows.first_branch[r] + j]
+                if t == s:
+                    loop += chance
+                elif t != 0:
+                    total += gamma * chance * bonus[t]
+            if gamma * loop < 1.0:
+                total /= 1.0 - gamma * loop
+            left = max(left, abs(total - bonus[s]))
+            bonus[s] = total
+        if left <= 1e-9:
+            return
+
+
+@allocating_kernel
+def _endless(
+    graph: Graph, rows: Rows, values: RowValues, first: int, last: int, v: Floats, gamma: float
+) -> tuple[int, int, float]:
+    """(state, state-action, gain) of a loop inside a component that the greedy policy never leaves."""
+    n = last - first
+    for s in range(first, last):
+        edge = graph.split_edge[s]
+        for pair in range(graph.split[s], graph.first[s + 1]):
+            k = rows.branches[graph.row[pair]]
+            if k == 1 and graph.next[edge] == s and values.internal[graph.row[pair]] > 0.0 and gamma == 1.0:
+                return s, pair, values.internal[graph.row[pair]]
+            edge += k
+    inside = np.ones(n, np.bool_)
+    pairs, edges = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        pairs[i], edges[i] = _greedy(graph, rows, values, first + i, v, gamma)
+    shrinking = True
+    while shrinking:
+        shrinking = False
+        for i in range(n):
+            if inside[i]:
+                for j in range(rows.branches[graph.row[pairs[i]]]):
+                    t = graph.next[edges[i] + j]
+                    if values.chance[rows.first_branch[graph.row[pairs[i]]] + j] > 0.0:
+                        if t < first or t >= last or not inside[t - first]:
+                            inside[i] = False
+                            shrinking = True
+    for i in range(n):
+        if inside[i]:
+            q = _q(graph, rows, values, pairs[i], edges[i], v, gamma)
+            return first + i, pairs[i], q - v[first + i]
+    return first, -1, 0.0
+
+

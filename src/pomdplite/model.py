@@ -1,0 +1,313 @@
+"""The model: the paper's tuple (X, Θ, A, O, T, Z, R, γ), one function per symbol.
+
+A user subclasses `Model`; everything else (sampling, likelihoods, means, bonus, graphs) is derived.
+"""
+
+import inspect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import config
+
+from pomdplite import compiling
+from pomdplite.errors import ModelError, UsageError
+from pomdplite.erased import DEPENDS, EVOLVE, LEGAL, OBSERVATION, PARAMETERS, REWARD, TERMINAL, TRANSITION, ErasedModel
+from pomdplite.jit import Floats, Words
+from pomdplite.layout import Hidden, HiddenTable, State, empty_record, from_words, hidden_table, to_words
+
+_PLACES = {
+    "transition": TRANSITION, "observation": OBSERVATION, "reward": REWARD, "terminal": TERMINAL,
+    "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE,
+}  # fmt: skip
+_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta"}
+_SMALLEST_TAIL = 1e-4  # an episode without a step limit ends where γ^t falls below this
+_LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
+
+
+class Model:
+    """A POMDP-lite. Subclass it and give the paper's tuple:
+
+    state         X: `State(...)`, the layout of the observed state x
+    hidden        Θ: `Hidden(...)`, the hidden components, their values and prior
+    actions       A: names; functions see the number a
+    observations  O: names; may be empty
+    discount      γ, at most 1
+
+    transition(m, x, theta, a, y)        T: y starts as a copy of x; change what changes.
+                                         With outcomes = n > 1: transition(m, x, theta, a, y, p) writes next
+                                         states into y[0] … y[n-1] and their probabilities into p.
+    observation(m, y, theta, a, z)       Z: z[o] = P(o | y, θ', a); left at zero it means "no observation"
+    reward(m, x, theta, a)               R
+    terminal(m, x)                       whether x ends the episode; never, if left out
+    legal(m, x, a)                       whether a may be chosen in x; always, if left out
+    depends(m, x, a)                     the number of the one component of θ that T, Z, R and φ of (x, a)
+                                         depend on, -1 for none; left out, θ is listed as a whole
+    evolve(m, x, theta, a, theta_next)   φ: theta_next starts as a copy of theta; left out, θ is constant
+    start(self, x)                       writes the first state; all zeros, if left out
+
+    `m` holds the model's own numbers and numeric arrays: whatever the class or `__init__` sets. The functions
+    are compiled, so they may use numbers, arrays, `math` and loops. Set compiled = False to run them as they are.
+
+    Optional: beta (a good β for this problem), max_steps (where an episode is cut), success(self, x, theta),
+    draw(self, x, marginals) and paint(self, axes, x, marginals) for pictures.
+    """
+
+    state: State = State()
+    hidden: Hidden
+    actions: Sequence[str]
+    observations: Sequence[str] = ()
+    discount: float
+    outcomes: int = 1
+    compiled: bool = True
+    beta: float | None = None
+    max_steps: int | None = None
+    _optional: ClassVar[tuple[str, ...]] = ("observation", "terminal", "legal", "depends", "evolve")
+
+    # ------------------------------------------------------------------ what a model may override
+
+    def start(self, x: Any) -> None:
+        """Write the first observed state into x (zeros so far)."""
+
+    # ------------------------------------------------------------------ names
+
+    @property
+    def name(self) -> str:
+        """What messages call this model."""
+        return type(self).__name__
+
+    def action_index(self, action: int | str) -> int:
+        """The number of an action given by number or name."""
+        return _index(action, self.actions, "action")
+
+    def observation_index(self, observation: int | str | None) -> int:
+        """The number of an observation given by number or name; None is null."""
+        if observation is None:
+            return len(self.observations)
+        if isinstance(observation, (int, np.integer)) and int(observation) == len(self.observations):
+            return int(observation)
+        return _index(observation, self.observations, "observation")
+
+    def observation_name(self, o: int) -> str:
+        """The name of observation number o; null is "–"."""
+        return "–" if o == len(self.observations) else str(self.observations[o])
+
+    def initial_state(self) -> Any:
+        """The first observed state, a record."""
+        x = empty_record(self.state.dtype)
+        self.start(x)
+        return x
+
+    def state_record(self, x: Any) -> Any:
+        """A state given as record, dictionary or tuple, as a record."""
+        names = self.state.dtype.names or ()
+        if isinstance(x, np.void) and x.dtype.names == names:
+            return x
+        fields = x if isinstance(x, dict) else dict(zip(names, x, strict=True)) if isinstance(x, (tuple, list)) else None
+        if fields is None or set(fields) != set(names):
+            raise UsageError(f"{self.name}: a state has the fields {', '.join(names)}; got {x!r}.")
+        record = empty_record(self.state.dtype)
+        for field, value in fields.items():
+            record[field] = value
+        return record
+
+    def describe_state(self, x: Any) -> str:
+        """A state in words."""
+        return self.state.describe(x)
+
+    @property
+    def episode_limit(self) -> int:
+        """The most steps an episode takes: max_steps, or where the discount makes the rest negligible."""
+        if self.max_steps is not None:
+            return self.max_steps
+        if self.discount < 1:
+            return max(1, math.ceil(math.log(_SMALLEST_TAIL) / math.log(self.discount))) if self.discount > 0 else 1
+        return _LONGEST_EPISODE
+
+    # ------------------------------------------------------------------ what the library derives
+
+    @cached_property
+    def source(self) -> compiling.Source:
+        """The model's functions, layouts and parameters, checked for presence and form."""
+        _check_tuple(self)
+        functions = {}
+        for name in _PLACES:
+            function = getattr(type(self), name, None)
+            if function is None:
+                if name not in self._optional:
+                    raise ModelError(f"{self.name} has no function {name}; see help(pomdplite.Model).")
+                continue
+            _check_arguments(self, name, function)
+            functions[name] = function
+        if self.observations and "observation" not in functions:
+            raise ModelError(f"{self.name} names observations but has no function observation(m, y, theta, a, z).")
+        constants = _constants(self)
+        return compiling.Source(
+            self.name, self.state.dtype, self.hidden.dtype, functions,
+            compiling.parameters(constants, self.outcomes, len(self.observations)),
+            self.outcomes, len(self.observations),
+        )  # fmt: skip
+
+    @cached_property
+    def plain(self) -> compiling.Plain:
+        """The functions as Python runs them."""
+        return compiling.Plain(self.source)
+
+    @cached_property
+    def functions(self) -> compiling.Functions:
+        """The functions as kernels call them."""
+        if self.compiled and not config.DISABLE_JIT:
+            return compiling.compiled(self.source)
+        return compiling.interpreted(self.source)
+
+    @property
+    def factored(self) -> bool:
+        """Whether the belief is kept component by component."""
+        return "depends" in self.source.functions and len(self.hidden.components) > 1
+
+    @property
+    def evolves(self) -> bool:
+        """Whether θ changes (deterministically)."""
+        return "evolve" in self.source.functions
+
+    def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
+        """The model as kernels see it, with Θ component by component or listed as a whole."""
+        joint = not self.factored if joint is None else joint
+        views: dict[bool, KernelView] = self.__dict__.setdefault("_kernel_views", {})
+        if joint not in views:
+            views[joint] = KernelView.of(self, joint)
+        return views[joint]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Addresses and compiled code stay in their process."""
+        derived = {"source", "plain", "functions", "_kernel_views"}
+        return {key: value for key, value in self.__dict__.items() if key not in derived}
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """A model and a listing of Θ, ready for kernels."""
+
+    model: Model
+    table: HiddenTable
+    erased: ErasedModel
+
+    @classmethod
+    def of(cls, model: Model, joint: bool) -> "KernelView":
+        """Compile (or load) the functions and lay the hidden values out."""
+        source, functions = model.source, model.functions
+        table = hidden_table(model.hidden, joint=joint, evolves=model.evolves)
+        addresses = np.zeros(len(_PLACES) + 1, np.uint64)
+        addresses[PARAMETERS] = source.parameters.block.ctypes.data
+        for name, address in functions.addresses.items():
+            addresses[_PLACES[name]] = address
+        x_words = model.state.words
+        erased = ErasedModel(
+            addresses, table.theta, table.offsets, table.map_word + x_words, table.map_shift, table.map_mask,
+            x_words, x_words + table.map_words, model.outcomes, len(model.actions), len(model.observations),
+            model.evolves,
+        )  # fmt: skip
+        return cls(model, table, erased)
+
+    def root(self) -> Words:
+        """The first state s: x and the identity maps."""
+        return self.words(self.model.initial_state(), self.table.identity)
+
+    def words(self, x: Any, maps: Words) -> Words:
+        """The words of s = (x, maps)."""
+        return np.concatenate([to_words(self.model.state.dtype, x), maps])
+
+    def record(self, s: Words) -> Any:
+        """The observed part x of s."""
+        return from_words(self.model.state.dtype, s)
+
+    def maps(self, s: Words) -> Words:
+        """The maps of s from initial to present hidden values."""
+        return s[self.model.state.words :].copy()
+
+    def present_rows(self, s: Words) -> Any:
+        """For each row (component, initial value) the row of its present value."""
+        rows = np.arange(len(self.table.theta))
+        if not self.model.evolves:
+            return rows
+        for block in range(self.table.blocks):
+            first, last = self.table.offsets[block], self.table.offsets[block + 1]
+            for row in range(first, last):
+                word = int(s[self.erased.map_word[row]])
+                rows[row] = first + ((word >> int(self.table.map_shift[row])) & int(self.table.map_mask[block]))
+        return rows
+
+    def present(self, b: Floats, s: Words) -> Floats:
+        """The belief about present values, from the belief b about initial ones."""
+        now = np.zeros_like(b)
+        np.add.at(now, self.present_rows(s), b)
+        return now
+
+    def describe(self, s: Words) -> str:
+        """A state s in words, with the hidden components that have changed."""
+        text = self.model.describe_state(self.record(s))
+        if self.model.evolves and not np.array_equal(self.maps(s), self.table.identity):
+            changed = []
+            rows = self.present_rows(s)
+            for block in range(self.table.blocks):
+                first, last = self.table.offsets[block], self.table.offsets[block + 1]
+                if not np.array_equal(rows[first:last], np.arange(first, last)):
+                    changed.append("all" if self.table.joint else self.table.hidden.components[block].name)
+            text += f" (changed: {', '.join(changed)})"
+        return text
+
+
+def _index(given: int | str, names: Sequence[str], what: str) -> int:
+    if isinstance(given, str):
+        if given in names:
+            return list(names).index(given)
+    elif 0 <= int(given) < len(names):
+        return int(given)
+    raise UsageError(f"no {what} {given!r}; there are {', '.join(map(str, names)) or 'none'}.")
+
+
+def _check_tuple(model: Model) -> None:
+    for attribute, kind in (("state", State), ("hidden", Hidden)):
+        if not isinstance(getattr(model, attribute, None), kind):
+            raise ModelError(f"{model.name}.{attribute} must be a pomdplite.{kind.__name__}(...).")
+    actions = getattr(model, "actions", None)
+    if actions is None or isinstance(actions, str) or not len(actions):
+        raise ModelError(f"{model.name}.actions must list at least one action name.")
+    for what, names in (("actions", actions), ("observations", model.observations)):
+        if isinstance(names, str) or len(set(names)) != len(names):
+            raise ModelError(f"{model.name}.{what} must be a list of different names, not {names!r}.")
+    discount = getattr(model, "discount", None)
+    if not isinstance(discount, (int, float)) or not 0 <= discount <= 1:
+        raise ModelError(f"{model.name}.discount must be a number from 0 to 1, not {discount!r}.")
+    if not isinstance(model.outcomes, int) or model.outcomes < 1:
+        raise ModelError(f"{model.name}.outcomes must be a whole number of at least 1, not {model.outcomes!r}.")
+
+
+def _check_arguments(model: Model, name: str, function: Any) -> None:
+    expected = list(compiling.ARGUMENTS[name])
+    if name == "transition" and model.outcomes == 1:
+        expected = expected[:-1]
+    try:
+        taken = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        raise ModelError(f"{model.name}.{name} must be a function ({', '.join(expected)}).") from None
+    if len(taken) != len(expected):
+        hint = ""
+        if name == "transition" and len(taken) == len(expected) + 1:
+            hint = " To give several next states with probabilities p, set outcomes to their greatest number."
+        raise ModelError(
+            f"{model.name}.{name} must take ({', '.join(expected)}), but takes ({', '.join(taken)}).{hint}"
+        )
+
+
+def _constants(model: Model) -> dict[str, Any]:
+    """The numbers and arrays that the class and the instance define, by name."""
+    constants: dict[str, Any] = {"discount": model.discount}
+    for cls in reversed(type(model).__mro__):
+        if cls is not Model and issubclass(cls, Model):
+            constants.update(vars(cls))
+    constants.update(model.__dict__)
+    return {k: v for k, v in constants.items() if not k.startswith("_") and k not in _NOT_PARAMETERS}

@@ -1,0 +1,113 @@
+"""RockSample(n, k) (Smith and Simmons 2004), as the field's programs run it, with illegal moves left out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pomdplite.errors import UsageError
+from pomdplite.layout import Hidden, State, independent
+from pomdplite.model import Model
+
+NORTH, SOUTH, EAST, WEST, SAMPLE, CHECK = range(6)  # CHECK + i looks at rock i
+BAD, GOOD = range(2)
+NO_ROCK = -1
+
+
+class RockSample(Model):
+    """A rover on an n × n grid samples rocks, good (+10) or bad (−10), and leaves past the east edge (+10).
+
+    It may look at a rock from afar with a sensor that is right with probability (1 + 2^(−d/range)) / 2.
+    Sampling turns a rock bad. Coordinates are (column, row), row 0 in the south.
+    """
+
+    state = State(col=np.int16, row=np.int16)
+    observations = ("bad", "good")
+    beta = 0.8
+    max_steps = 90
+
+    def __init__(
+        self,
+        size: int,
+        rocks: Sequence[tuple[int, int]],
+        start: tuple[int, int] | None = None,
+        sensor_range: float = 20.0,
+        good: float = 10.0,
+        bad: float = -10.0,
+        exit: float = 10.0,
+        discount: float = 0.95,
+        good_probability: float = 0.5,
+    ) -> None:
+        places = [(int(col), int(row)) for col, row in rocks]
+        first = (0, size // 2) if start is None else (int(start[0]), int(start[1]))
+        if size < 1 or not places:
+            raise UsageError("RockSample needs a grid of at least 1 × 1 and at least one rock.")
+        for what, (col, row) in [*((f"rock {i}", p) for i, p in enumerate(places)), ("the start", first)]:
+            if not (0 <= col < size and 0 <= row < size):
+                raise UsageError(f"RockSample: {what} at ({col}, {row}) is outside the {size} × {size} grid.")
+        if len(set(places)) != len(places):
+            raise UsageError("RockSample: two rocks share a cell.")
+        if sensor_range <= 0:
+            raise UsageError(f"RockSample: sensor_range must be positive, not {sensor_range}.")
+        self.size, self.start_col, self.start_row = size, first[0], first[1]
+        self.good, self.bad, self.exit, self.discount = good, bad, exit, discount
+        self.rocks = np.array(places, np.int64)  # [rock, (col, row)]
+        self.rock_at = np.full((size, size), NO_ROCK, np.int64)  # [col, row]
+        self.rock_at[self.rocks[:, 0], self.rocks[:, 1]] = np.arange(len(places))
+        cols, rows = np.meshgrid(np.arange(size), np.arange(size), indexing="ij")
+        distance = np.hypot(self.rocks[:, 0, None, None] - cols, self.rocks[:, 1, None, None] - rows)
+        self.accuracy = (1 + 2 ** (-distance / sensor_range)) / 2  # [rock, col, row]
+        self.hidden = Hidden(
+            rock=independent(len(places), {"bad": 1 - good_probability, "good": good_probability})
+        )
+        self.actions = ("north", "south", "east", "west", "sample", *(f"check-{i}" for i in range(len(places))))
+
+    def start(self, x: Any) -> None:
+        x.col, x.row = self.start_col, self.start_row
+
+    def transition(m: Any, x: Any, theta: Any, a: int, y: Any) -> None:
+        if a == NORTH:
+            y.row += 1
+        elif a == SOUTH:
+            y.row -= 1
+        elif a == EAST:
+            y.col += 1
+        elif a == WEST:
+            y.col -= 1
+
+    def observation(m: Any, y: Any, theta: Any, a: int, z: Any) -> None:
+        if a >= CHECK:
+            rock = a - CHECK
+            right = m.accuracy[rock, y.col, y.row]
+            z[theta.rock[rock]] = right
+            z[1 - theta.rock[rock]] = 1.0 - right
+
+    def reward(m: Any, x: Any, theta: Any, a: int) -> float:
+        if a == SAMPLE:
+            return m.good if theta.rock[m.rock_at[x.col, x.row]] == GOOD else m.bad
+        if a == EAST and x.col == m.size - 1:
+            return m.exit
+        return 0.0
+
+    def evolve(m: Any, x: Any, theta: Any, a: int, theta_next: Any) -> None:
+        if a == SAMPLE:
+            theta_next.rock[m.rock_at[x.col, x.row]] = BAD
+
+    def depends(m: Any, x: Any, a: int) -> int:
+        if a == SAMPLE:
+            return m.rock_at[x.col, x.row]
+        return a - CHECK if a >= CHECK else -1
+
+    def legal(m: Any, x: Any, a: int) -> bool:
+        if a == NORTH:
+            return x.row < m.size - 1
+        if a == SOUTH:
+            return x.row > 0
+        if a == WEST:
+            return x.col > 0
+        if a == SAMPLE:
+            return m.rock_at[x.col, x.row] != NO_ROCK
+        return True
+
+    def terminal(m: Any, x: Any) -> bool:
+        return x.col == m.size
