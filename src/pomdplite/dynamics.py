@@ -180,7 +180,8 @@ def simulate(model: ErasedModel, x: Words, theta: Words, a: int, u: float, v: fl
     """
     gained = erased.reward(model, x, 0, theta, 0, a)
     count = erased.transition(model, x, 0, theta, 0, a, out.y, out.p)
-    out.theta[0] = theta[0]
+    for w in range(theta.shape[1]):
+        out.theta[0, w] = theta[0, w]
     failed = count == erased.FAILED
     if not failed and model.evolves:
         failed = erased.evolve(model, x, 0, theta, 0, a, out.theta) == erased.FAILED

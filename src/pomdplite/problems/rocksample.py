@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite.errors import UsageError
+from pomdplite.jit import Floats
 from pomdplite.layout import Hidden, State, independent
 from pomdplite.model import Model
 
@@ -111,3 +112,50 @@ class RockSample(Model):
 
     def terminal(m: Any, x: Any) -> bool:
         return x.col == m.size
+
+    def success(self, x: Any, theta: Any) -> bool:
+        """Left the map in time."""
+        return bool(x.col == self.size)
+
+    # ------------------------------------------------------------------ drawing
+
+    def draw(self, x: Any, marginals: list[Floats]) -> str:
+        """The map, north up: rocks as number:probability of being good in percent, the rover in brackets."""
+        lines = []
+        for row in reversed(range(self.size)):
+            cells = []
+            for col in range(self.size):
+                rock = int(self.rock_at[col, row])
+                text = "·" if rock == NO_ROCK else f"{rock}:{100 * marginals[rock][GOOD]:.0f}"
+                here = x.col == col and x.row == row
+                cells.append(f"[{'R' if rock == NO_ROCK else text}]".center(7) if here else text.center(7))
+            lines.append("".join(cells) + " ║")
+        if x.col == self.size:
+            lines.append("the rover has left past the east edge")
+        return "\n".join(lines)
+
+    def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
+        """The map: rocks coloured from red (bad) to green (good), the rover as a blue triangle."""
+        from matplotlib.patches import Circle
+
+        axes.set(xlim=(-0.5, self.size + 0.5), ylim=(-0.5, self.size - 0.5), aspect="equal")
+        axes.set_xticks(np.arange(-0.5, self.size), minor=True)
+        axes.set_yticks(np.arange(-0.5, self.size), minor=True)
+        axes.grid(which="minor", color="0.85")
+        axes.axvspan(self.size - 0.5, self.size + 0.5, color="#cfe8cf")
+        axes.text(self.size, (self.size - 1) / 2, "exit", rotation=90, ha="center", va="center", color="#2c6e2c")
+        for rock, (col, row) in enumerate(self.rocks):
+            p = float(marginals[rock][GOOD])
+            axes.add_patch(Circle((col, row), 0.42, facecolor=_shade(p), edgecolor="0.3"))
+            axes.text(col, row + 0.12, str(rock), ha="center", va="center", fontsize=9, weight="bold")
+            axes.text(col, row - 0.2, f"{100 * p:.0f}%", ha="center", va="center", fontsize=6)
+        axes.plot([float(x.col)], [float(x.row) - 0.33], marker="^", markersize=12, color="#1f5fbf", mec="white", zorder=5)
+        axes.set_xticks(range(self.size))
+        axes.set_yticks(range(self.size))
+        axes.tick_params(length=0, which="both")
+
+
+def _shade(p: float) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["RdYlGn"](p)

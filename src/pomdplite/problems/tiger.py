@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pomdplite.jit import Floats
 from pomdplite.layout import Hidden, State
 from pomdplite.model import Model
 
@@ -38,3 +39,34 @@ class Tiger(Model):
 
     def terminal(m: Any, x: Any) -> bool:
         return x.opened != CLOSED
+
+    def success(self, x: Any, theta: Any) -> bool:
+        """Opened the door without the tiger."""
+        return bool(x.opened != CLOSED and x.opened - 1 != theta.tiger)
+
+    # ------------------------------------------------------------------ drawing
+
+    def draw(self, x: Any, marginals: list[Floats]) -> str:
+        """Two doors, with the probability of the tiger behind each."""
+        left, right = (f"{100 * p:5.1f} %" for p in marginals[0])
+        mark = ["open" if x.opened == side else "shut" for side in (1, 2)]
+        return "\n".join([
+            "┌─────────┐  ┌─────────┐",
+            f"│  {mark[0]}   │  │  {mark[1]}   │",
+            f"│ {left} │  │ {right} │   probability of the tiger",
+            "└─────────┘  └─────────┘",
+        ])  # fmt: skip
+
+    def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
+        """Two doors, the redder the likelier the tiger."""
+        from matplotlib import colormaps
+        from matplotlib.patches import Rectangle
+
+        for side, p in enumerate(marginals[0]):
+            color = colormaps["RdYlGn_r"](float(p))
+            axes.add_patch(Rectangle((side * 1.2, 0), 1, 2, facecolor=color, edgecolor="black", lw=2))
+            opened = " (open)" if x.opened == side + 1 else ""
+            axes.text(side * 1.2 + 0.5, 1, f"{('left', 'right')[side]}{opened}\ntiger {100 * p:.1f} %",
+                      ha="center", va="center", fontsize=12)  # fmt: skip
+        axes.set(xlim=(-0.2, 2.4), ylim=(-0.2, 2.2), aspect="equal")
+        axes.axis("off")

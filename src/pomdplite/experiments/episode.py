@@ -1,0 +1,67 @@
+"""One episode: Algorithm 1's loop between a planner and a world."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pomdplite import rng
+from pomdplite.jit import Floats
+from pomdplite.planners.base import Decision, Planner
+from pomdplite.worlds import ModelWorld
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What an episode came to."""
+
+    index: int
+    discounted: float  # the return Σ γ^t r_t
+    undiscounted: float
+    steps: int
+    seconds: float  # spent planning: deciding and updating the belief
+    success: bool | None  # None where the problem does not define it
+    cut: bool  # ended by the step limit
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an episode as a person would look at it."""
+
+    t: int
+    x: Any
+    marginals: list[Floats]  # belief about the present hidden values, before the step
+    decision: Decision
+    reward: float
+    observation: str
+    y: Any
+    marginals_after: list[Floats]
+    over: bool
+
+
+def run_episode(
+    planner: Planner, world: ModelWorld, seed: int, index: int, look: Callable[[Step], None] | None = None
+) -> Episode:
+    """Play episode `index` of this seed."""
+    model = planner.model
+    world.reset(seed, index)
+    planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
+    total = plain = seconds = 0.0
+    discount, over, t = 1.0, False, 0
+    limit = model.episode_limit
+    while not over and t < limit:
+        decision = planner.decide()
+        x, before = (planner.state, planner.belief.marginalstime.perf_counter()) if look else (None, [])
+        outcome = world.step(decision.action)
+        started = time.perf_counter()
+        planner.advance(decision.action, outcome.y, outcome.o)
+        seconds += decision.seconds + time.perf_counter() - started
+        total += discount * outcome.reward
+        plain += outcome.reward
+        discount *= model.discount
+        over = outcome.over
+        if look:
+            look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
+                      planner.belief.marginalstime.perf_counter(), over))  # fmt: skip
+        t += 1
+    return Episode(index, total, plain, t, seconds, world.success, not over)

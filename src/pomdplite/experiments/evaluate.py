@@ -1,0 +1,165 @@
+"""Many episodes, alone or on worker processes, with the same result to the last byte."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.experiments.episode import Episode, run_episode
+from pomdplite.jit import Floats
+from pomdplite.model import Model
+from pomdplite.planners import make_planner
+from pomdplite.planners.base import Planner
+from pomdplite.problems import make
+from pomdplite.worlds import ModelWorld
+
+_Z95 = 1.959963984540054  # normal quantile of a 95 % interval
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Returns over episodes, and what they cost."""
+
+    problem: str
+    planner: str
+    parameters: dict[str, Any]
+    seed: int
+    episodes: tuple[Episode, ...]
+    preparation_seconds: float
+
+    @property
+    def returns(self) -> Floats:
+        """The discounted return of each episode."""
+        return np.array([e.discounted for e in self.episodes])
+
+    @property
+    def mean(self) -> float:
+        """Mean discounted return."""
+        return float(self.returns.mean())
+
+    @property
+    def stderr(self) -> float:
+        """Standard error of the mean; infinite for a single episode."""
+        return standard_error(self.returns)
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """95 % interval of the mean."""
+        return self.mean - _Z95 * self.stderr, self.mean + _Z95 * self.stderr
+
+    @property
+    def steps_mean(self) -> float:
+        """Mean number of steps."""
+        return float(np.mean([e.steps for e in self.episodes]))
+
+    @property
+    def seconds_per_step(self) -> float:
+        """Planning time per step: deciding and updating the belief."""
+        return sum(e.seconds for e in self.episodes) / max(1, sum(e.steps for e in self.episodes))
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of successful episodes, where the problem defines success."""
+        known = [e.success for e in self.episodes if e.success is not None]
+        return float(np.mean(known)) if known else None
+
+    @property
+    def cut(self) -> int:
+        """Episodes that the step limit ended."""
+        return sum(e.cut for e in self.episodes)
+
+    def difference(self, other: "Evaluation") -> tuple[float, float]:
+        """Mean paired difference of returns to another planner on the same episodes, and its standard error."""
+        mine, theirs = ({e.index: e.discounted for e in ev.episodes} for ev in (self, other))
+        if self.seed != other.seed or self.problem != other.problem or set(mine) != set(theirs):
+            raise UsageError("only evaluations of one problem, with the same seed and episodes, can be compared in pairs.")
+        gaps = np.array([mine[i] - theirs[i] for i in sorted(mine)])
+        return float(gaps.mean()), standard_error(gaps)
+
+
+def standard_error(values: Floats) -> float:
+    """Standard error of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
+
+
+def evaluate(
+    problem: str | Model,
+    planner: str | Planner = "pomdp-lite",
+    episodes: int = 100,
+    seed: int = 0,
+    *,
+    workers: int = 1,
+    on_episode: Callable[[Episode], None] | None = None,
+    **parameters: Any,
+) -> Evaluation:
+    """Play episodes 0 … n−1 of a seed. Episode i meets the same hidden value and noise under every planner.
+
+    `planner` is a name, with its parameters as keywords, or a planner object. Episodes are handed to `on_episode`
+    as they finish, in any order; the result holds them in order.
+    """
+    if episodes < 1 or workers < 1:
+        raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
+    model = make(problem) if isinstance(problem, str) else problem
+    if isinstance(planner, str):
+        planner = make_planner(planner, model, **parameters)
+    elif parameters:
+        raise UsageError(f"parameters {', '.join(parameters)} are for planners given by name.")
+    elif planner.model is not model and isinstance(problem, Model):
+        raise UsageError("the planner was made for another model object than the one to evaluate on.")
+    planner.prepare()
+    finished: list[Episode] = []
+    for episode in _played(planner, seed, episodes, min(workers, episodes)):
+        finished.append(episode)
+        if on_episode is not None:
+            on_episode(episode)
+    finished.sort(key=lambda e: e.index)
+    name = problem if isinstance(problem, str) else model.name
+    return Evaluation(name, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)
+
+
+def _played(planner: Planner, seed: int, episodes: int, workers: int) -> Iterator[Episode]:
+    if workers == 1:
+        world = ModelWorld(planner.model)
+        for index in range(episodes):
+            yield run_episode(planner, world, seed, index)
+        return
+    # Forked workers inherit the prepared planner; where there is no fork they get a copy and prepare it themselves.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    chunk = max(1, min(200, episodes // (8 * workers)))
+    chunks = [range(first, min(first + chunk, episodes)) for first in range(0, episodes, chunk)]
+    with ProcessPoolExecutor(workers, context, initializer=_adopt, initargs=(planner,)) as pool:
+        futures = [pool.submit(_play, seed, indices) for indices in chunks]
+        try:
+            for future in as_completed(futures):
+                yield from future.result()
+        except BrokenProcessPool:
+            raise PomdpLiteError(
+                "a worker process died (out of memory, or killed); try fewer workers. Finished episodes are reported."
+            ) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_adopted: list[tuple[Planner, ModelWorld]] = []  # a worker process's own planner and world
+
+
+def _adopt(planner: Planner) -> None:
+    planner.prepare()
+    _adopted[:] = [(planner, ModelWorld(planner.model))]
+
+
+def _play(seed: int, indices: range) -> list[Episode]:
+    planner, world = _adopted[0]
+    return [run_episode(planner, world, seed, index) for index in indices]
+
+
+def default_workers() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

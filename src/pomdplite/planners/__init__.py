@@ -1,0 +1,27 @@
+"""Planners, by name."""
+
+import inspect
+from typing import Any
+
+from pomdplite.errors import UsageError
+from pomdplite.model import Model
+from pomdplite.planners.base import ActionValue, Decision, Planner
+from pomdplite.planners.bayes_optimal import BayesOptimal
+from pomdplite.planners.mean_mdp import MeanMdp
+from pomdplite.planners.pomdp_lite import PomdpLite
+
+PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in (PomdpLite, MeanMdp, BayesOptimal)}
+
+__all__ = ["PLANNERS", "ActionValue", "BayesOptimal", "Decision", "MeanMdp", "Planner", "PomdpLite", "make_planner"]
+
+
+def make_planner(name: str, model: Model, **parameters: Any) -> Planner:
+    """The planner with this name; parameters that it does not have are refused."""
+    if name not in PLANNERS:
+        raise UsageError(f"no planner {name!r}; there are {', '.join(PLANNERS)}.")
+    kind = PLANNERS[name]
+    known = [p for p in inspect.signature(kind).parameters if p != "model"]
+    for given in parameters:
+        if given not in known:
+            raise UsageError(f"planner {name} has no parameter {given!r}; it has {', '.join(known) or 'none'}.")
+    return kind(model, **parameters)

@@ -1,0 +1,141 @@
+"""What every planner is: reset, decide, update; and what it says of a decision."""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from pomdplite.beliefs import FactoredBelief
+from pomdplite.jit import Floats, Small, Words
+from pomdplite.layout import to_words
+from pomdplite.model import KernelView, Model
+
+TIE = 1e-6  # values closer than this are equal; the smaller action number is taken
+
+
+class ActionValue(NamedTuple):
+    """One action as the planner sees it: q = reward + bonus."""
+
+    action: int
+    name: str
+    q: float
+    reward: float  # the part of q that rewards contribute
+    bonus: float  # the part of q that exploration bonuses contribute
+    mean_reward: float  # expected reward of this step alone
+    mean_bonus: float  # bonus of this step alone
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An action and why. Arrays are per legal action."""
+
+    action: int
+    name: str
+    value: float  # of the best action
+    actions: Small  # numbers of the legal actions
+    q: Floats
+    bonus_part: Floats
+    mean_reward: Floats
+    mean_bonus: Floats
+    solver: str  # what found the values
+    states: int  # states that the solution covers
+    solved: int  # states solved again for this decision
+    residual: float  # largest Bellman residual left
+    bounds: tuple[float, float] | None = None  # on the optimal value, where the planner knows them
+    seconds: float = 0.0
+
+    def table(self, names: Any) -> list[ActionValue]:
+        """Every legal action, the best first."""
+        order = np.argsort(-self.q, kind="stable")
+        return [
+            ActionValue(
+                int(self.actions[i]), str(names[self.actions[i]]), float(self.q[i]),
+                float(self.q[i] - self.bonus_part[i]), float(self.bonus_part[i]),
+                float(self.mean_reward[i]), float(self.mean_bonus[i]),
+            )
+            for i in order
+        ]  # fmt: skip
+
+
+def choose(actions: Small, q: Floats) -> int:
+    """The best action, the smaller number among equals."""
+    best = float(np.max(q))
+    return int(np.min(actions[q >= best - TIE * max(1.0, abs(best))]))
+
+
+class Planner(ABC):
+    """A belief, a state, and a way to choose the next action. Algorithm 1's loop is
+
+        planner.reset()
+        while not over:
+            decision = planner.decide()
+            y, o = execute(decision.action)
+            planner.update(decision.action, y, o)
+    """
+
+    title: ClassVar[str]  # the name in the registry and in tables
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._ready = False
+        self.preparation_seconds = 0.0
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """What the planner was made with: type(planner)(model, **planner.parameters) is its twin."""
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Work that is done once: compiling, building graphs."""
+
+    @abstractmethod
+    def _decide(self) -> Decision:
+        """Choose in the present state and belief."""
+
+    view: KernelView
+    belief: FactoredBelief
+    s: Words  # the present state: x and the maps of a changing θ
+
+    def prepare(self) -> None:
+        """Do what is done once; `reset` calls it if nobody has."""
+        if not self._ready:
+            started = time.perf_counter()
+            self._prepare()
+            self.preparation_seconds = time.perf_counter() - started
+            self._ready = True
+
+    def reset(self, seed: int = 0) -> None:
+        """Back to the first state and the prior. The seed is for planners that sample."""
+        self.prepare()
+        self.belief.reset()
+        self.s = self.view.root()
+
+    def decide(self) -> Decision:
+        """The next action, and why."""
+        started = time.perf_counter()
+        decision = self._decide()
+        return replace(decision, seconds=time.perf_counter() - started)
+
+    def update(self, a: int | str, y: Any, o: int | str | None) -> None:
+        """Take in that a led to state y and observation o."""
+        words = to_words(self.model.state.dtype, self.model.state_record(y))
+        self.advance(self.model.action_index(a), words, self.model.observation_index(o))
+
+    def advance(self, a: int, y: Words, o: int) -> None:
+        """The same on numbers and words."""
+        self.s = self.belief.advance(self.s, a, y, o)
+
+    @property
+    def state(self) -> Any:
+        """The present observed state x."""
+        return self.view.record(self.s)
+
+    def __reduce__(self) -> Any:
+        return _remake, (type(self), self.model, self.parameters)
+
+
+def _remake(kind: type[Planner], model: Model, parameters: dict[str, Any]) -> Planner:
+    return kind(model, **parameters)

@@ -1,0 +1,5 @@
+"""What executes an action for real. So far: the model itself."""
+
+from pomdplite.worlds.model import ModelWorld, Outcome
+
+__all__ = ["ModelWorld", "Outcome"]

@@ -1,0 +1,70 @@
+"""The model as the world: hidden value and noise drawn from it, the same for every planner.
+
+Episode i has its own two streams: one draws the hidden value, the other gives two numbers to each step, one for
+the next state and one for the observation. So planners that are compared meet the same hidden values and noise.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pomdplite import dynamics, erased, rng
+from pomdplite.dynamics import room, simulate
+from pomdplite.errors import ModelError
+from pomdplite.jit import Words
+from pomdplite.layout import from_words, to_words
+from pomdplite.model import Model
+
+
+class Outcome(NamedTuple):
+    """What came of an action, in words and numbers."""
+
+    y: Words  # the next observed state
+    o: int  # the observation's number; len(observations) is null
+    reward: float
+    over: bool
+
+
+class ModelWorld:
+    """A simulated world with a hidden value of its own."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._view = model.kernel_view()
+        self._room = room(self._view.erased, 1)
+
+    def reset(self, seed: int, episode: int = 0) -> None:
+        """Draw the hidden value and go to the first state."""
+        hidden = self.model.hidden
+        draw = rng.stream(seed, episode, rng.HIDDEN)
+        values = [int(dynamics.pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components]
+        self._theta = to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
+        self._x = to_words(self.model.state.dtype, self.model.initial_state()).reshape(1, -1)
+        self._noise = rng.stream(seed, episode, rng.WORLD)
+
+    def step(self, a: int) -> Outcome:
+        """Execute an action."""
+        u, v = rng.uniform(self._noise), rng.uniform(self._noise)
+        i, o, reward = simulate(self._view.erased, self._x, self._theta, a, u, v, self._room)
+        if i == dynamics.RAISED or not np.isfinite(reward):
+            where = f"x = ({self.model.describe_state(self.x)}), action {self.model.actions[a]!r}"
+            raise ModelError(f"a function of {self.model.name} failed at {where}; check_model says more.")
+        self._x = self._room.y[i : i + 1].copy()
+        self._theta = self._room.theta.copy()
+        return Outcome(self._x[0], int(o), float(reward), bool(erased.terminal(self._view.erased, self._x, 0)))
+
+    @property
+    def x(self) -> Any:
+        """The present observed state."""
+        return from_words(self.model.state.dtype, self._x[0])
+
+    @property
+    def theta(self) -> Any:
+        """The present hidden value, which no planner sees."""
+        return from_words(self.model.hidden.dtype, self._theta[0])
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the model calls the present state a success; None if it does not say."""
+        judge = getattr(self.model, "success", None)
+        return None if judge is None else bool(judge(self.x, self.theta))
