@@ -1,0 +1,62 @@
+"""pomdplite: planning under uncertainty when the hidden part of the world is fixed or changes deterministically."""
+
+from pomdplite.beliefs import CategoricalBelief, FactoredBelief, initial_belief
+from pomdplite.checking import Report, check_model
+from pomdplite.errors import (
+    ImpossibleObservation,
+    ModelError,
+    NotConverging,
+    NotPomdpLite,
+    PomdpLiteError,
+    TooLarge,
+    UsageError,
+)
+from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
+from pomdplite.layout import Hidden, State, independent
+from pomdplite.mdp.transform import MdpSet, from_mdps, to_mdps
+from pomdplite.model import Model
+from pomdplite.planners import BayesOptimal, Decision, MeanMdp, Planner, PomdpLite, make_planner
+from pomdplite.problems import PROBLEMS, RockSample, Tiger, make
+from pomdplite.tabular import tabular
+from pomdplite.worlds import ModelWorld
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PROBLEMS",
+    "BayesOptimal",
+    "CategoricalBelief",
+    "Decision",
+    "Episode",
+    "Evaluation",
+    "FactoredBelief",
+    "Hidden",
+    "ImpossibleObservation",
+    "MdpSet",
+    "MeanMdp",
+    "Model",
+    "ModelError",
+    "ModelWorld",
+    "NotConverging",
+    "NotPomdpLite",
+    "Planner",
+    "PomdpLite",
+    "PomdpLiteError",
+    "Report",
+    "RockSample",
+    "State",
+    "Step",
+    "Tiger",
+    "TooLarge",
+    "UsageError",
+    "check_model",
+    "evaluate",
+    "from_mdps",
+    "independent",
+    "initial_belief",
+    "make",
+    "make_planner",
+    "run_episode",
+    "tabular",
+    "to_mdps",
+]

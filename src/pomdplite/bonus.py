@@ -11,7 +11,7 @@ without a division. If (s, a) tells of one independent component only, the other
 the joint belief is that of the component.
 """
 
-from pomdplite.jit import Floats, inlined, kernel
+from pomdplite.jit import Floats, inlined
 
 
 @inlined

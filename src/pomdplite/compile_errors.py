@@ -30,7 +30,8 @@ _CAUSES: list[tuple[str, str]] = [
     (r"Cannot unify ([^\n]+?) and ([^\n]+?) for '(\w+?)(?:\.\d+)?'",
      "the variable '{2}' is once {0} and once {1}: give it one type."),
     (r"variable '(\w+)' referenced before assignment", "the variable '{0}' may be read before it is set."),
-    (r"cannot assign to field|Cannot cast ([^\n]+?) to ([^\n:]+)", "it stores a value of the wrong type ({0} into {1})."),
+    (r"cannot assign to field|Cannot cast ([^\n]+?) to ([^\n:]+)", 
+     "it stores a value of the wrong type ({0} into {1})."),
     (r"No implementation of function Function\(<built-in function (\w+)>\)[^\n]*\n[^\n]*\n *>>> [^\n]*\(([^\n]*)\)",
      "the operation '{0}' is not possible on ({1})."),
     (r"Unknown attribute '(\w+)' of type ([^\n]+)", "'{0}' is not something that {1} has."),
@@ -90,9 +91,10 @@ def _describe(title: str, name: str, function: Callable[..., Any], message: str)
     )
 
 
+_NOISE = ("File ", "This error", "During:", "^", "http", "Failed in", "def ", "<source")
+
+
 def _last_line(message: str) -> str:
-    useful = [
-        line.strip() for line in message.splitlines()
-        if line.strip() and not line.strip().startswith(("File ", "This error", "During:", "^", "http", "Failed in", "def ", "<source"))
-    ]  # fmt: skip
+    lines = [line.strip() for line in message.splitlines()]
+    useful = [line for line in lines if line and not line.startswith(_NOISE)]
     return useful[0] if useful else "no reason given"

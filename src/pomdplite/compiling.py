@@ -22,7 +22,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import config
 
 from pomdplite import erased
 from pomdplite.compile_errors import explain
@@ -88,7 +87,7 @@ def parameters(constants: dict[str, Any], outcomes: int, observations: int) -> P
             words += [array.ctypes.data, *array.shape]
             layout.append((name, array.dtype.name, array.ndim))
             values[name] = array
-    m = namedtuple("Parameters", list(values))(**values)  # type: ignore[misc]
+    m = namedtuple("Parameters", list(values))(**values)
     return Parameters(m, np.array(words, np.int64), tuple(layout))
 
 
@@ -143,8 +142,8 @@ def compiled(source: Source) -> Functions:
 
 def cache_folder() -> Path:
     """Where generated modules live: beside Numba's own cache if that is set, else the user's cache folder."""
-    if config.CACHE_DIR:
-        base = Path(config.CACHE_DIR) / "pomdplite"
+    if numba.config.CACHE_DIR:
+        base = Path(numba.config.CACHE_DIR) / "pomdplite"
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pomdplite"
     try:
@@ -228,7 +227,8 @@ def _module_text(source: Source) -> str:
             "    likelihood = array_at(z, (count + 1,), np.float64)",
             "    likelihood[:] = 0.0",
             "    try:",
-            "        user_observation(parameters(m), record_at(y, STATE), record_at(theta, THETA), a, likelihood[:count])",
+            "        seen = likelihood[:count]",
+            "        user_observation(parameters(m), record_at(y, STATE), record_at(theta, THETA), a, seen)",
             "    except Exception:",
             "        return FAILED",
             "    silent = True",
@@ -254,7 +254,8 @@ def _module_text(source: Source) -> str:
             f"    for w in range({theta_words}):",
             "        after[w] = before[w]",
             "    try:",
-            "        user_evolve(parameters(m), record_at(x, STATE), record_at(theta, THETA), a, record_at(theta_next, THETA))",
+            "        later = record_at(theta_next, THETA)",
+            "        user_evolve(parameters(m), record_at(x, STATE), record_at(theta, THETA), a, later)",
             "    except Exception:",
             "        return FAILED",
             "    return 0",
@@ -437,7 +438,7 @@ def interpreted(source: Source) -> Functions:
     x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
 
     def words_at(address: int, count: int) -> Any:
-        return np.frombuffer((ctypes.c_uint64 * count).from_address(address), np.uint64)
+        return np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(address))
 
     def state_at(address: int) -> Any:
         return words_at(address, x_words).view(source.state).view(np.recarray)[0]

@@ -173,7 +173,9 @@ def pick(p: Floats, count: int, u: float) -> int:
 
 
 @kernel
-def simulate(model: ErasedModel, x: Words, theta: Words, a: int, u: float, v: float, out: Outcomes) -> tuple[int, int, float]:
+def simulate(
+    model: ErasedModel, x: Words, theta: Words, a: int, u: float, v: float, out: Outcomes
+) -> tuple[int, int, float]:
     """One step of the world from x[0], θ[0]: (row of the next state in out.y, observation, reward); θ' in out.theta.
 
     u decides the next state and v the observation, so that the world's noise is the same for every planner.

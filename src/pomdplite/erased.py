@@ -11,8 +11,8 @@ With NUMBA_DISABLE_JIT=1 the same calls go through ctypes, so everything can be 
 import ctypes
 from typing import Any, NamedTuple
 
-import numpy as np
-from numba import carray, config, njit, types
+import numba
+from numba import carray, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -53,7 +53,7 @@ SIGNATURES = {
     "evolve": _I(_A, _A, _A, _I, _A),  # m, x, theta, a, theta_next
 }
 
-_CTYPES = {_A: ctypes.c_uint64, _I: ctypes.c_int64, _F: ctypes.c_double}
+_CTYPES: dict[Any, Any] = {_A: ctypes.c_uint64, _I: ctypes.c_int64, _F: ctypes.c_double}
 
 
 def c_function_type(name: str) -> Any:
@@ -62,7 +62,7 @@ def c_function_type(name: str) -> Any:
     return ctypes.CFUNCTYPE(_CTYPES[signature.return_type], *(_CTYPES[t] for t in signature.args))
 
 
-if config.DISABLE_JIT:
+if numba.config.DISABLE_JIT:
 
     def _caller(name: str) -> Any:
         function_type = c_function_type(name)
@@ -87,8 +87,8 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def as_pointer(typing_context, address):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def _pointer(typing_context, address):  # type: ignore[no-untyped-def]
         """An integer address as a void pointer."""
 
         def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -96,7 +96,9 @@ else:
 
         return types.voidptr(types.uint64), codegen
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    as_pointer: Any = _pointer
+
+    @intrinsic
     def address(typing_context, table, i):  # type: ignore[no-untyped-def]
         """The address of row i of an array, without touching its reference count."""
 
@@ -120,42 +122,42 @@ else:
         signature = SIGNATURES[name]
         return signature.return_type(_A, *signature.args), _indirect
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_transition(typing_context, function, m, x, theta, a, y, p):  # type: ignore[no-untyped-def]
         return _typed("transition")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_observation(typing_context, function, m, y, theta, a, z):  # type: ignore[no-untyped-def]
         return _typed("observation")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_reward(typing_context, function, m, x, theta, a):  # type: ignore[no-untyped-def]
         return _typed("reward")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_terminal(typing_context, function, m, x):  # type: ignore[no-untyped-def]
         return _typed("terminal")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_legal(typing_context, function, m, x, a):  # type: ignore[no-untyped-def]
         return _typed("legal")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_depends(typing_context, function, m, x, a):  # type: ignore[no-untyped-def]
         return _typed("depends")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call_evolve(typing_context, function, m, x, theta, a, theta_next):  # type: ignore[no-untyped-def]
         return _typed("evolve")
 
     # For the generated wrappers: addresses back to what the user's functions see.
 
-    @njit  # type: ignore[untyped-decorator]
+    @njit
     def record_at(address, dtype):  # type: ignore[no-untyped-def]
         """The record of this dtype at an address."""
         return carray(as_pointer(address), 1, dtype)[0]
 
-    @njit  # type: ignore[untyped-decorator]
+    @njit
     def array_at(address, shape, dtype):  # type: ignore[no-untyped-def]
         """The array of this shape and dtype at an address."""
         return carray(as_pointer(address), shape, dtype)

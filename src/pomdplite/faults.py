@@ -30,7 +30,9 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
         )
     where = place(view, s, a, component, value)
     if code == dynamics.LEFT_DOMAIN:
-        return ModelError(f"{name}.evolve leaves the hidden domain at {where}: {_evolved(view, s, a, component, value)}.")
+        return ModelError(
+            f"{name}.evolve leaves the hidden domain at {where}: {_evolved(view, s, a, component, value)}."
+        )
     raised = view.model.functions.failures
     if raised:
         error = raised.pop(0)
@@ -38,7 +40,8 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
         if isinstance(error, KeyboardInterrupt):
             raise error
         return ModelError(f"a function of {name} raised {type(error).__name__} at {where}: {error}")
-    return ModelError(f"a function of {name} raised an error at {where}: {_replayed(view, s, a, component, value)}")
+    found = replayed(view, s, a, component, value) or "does not raise when interpreted; check_model compares the two"
+    return ModelError(f"a function of {name} failed at {where}: it {found}.")
 
 
 def _theta(view: KernelView, s: Words, component: int, value: int) -> Any:
@@ -54,8 +57,8 @@ def _evolved(view: KernelView, s: Words, a: int, component: int, value: int) -> 
     return f"theta becomes {fields}, which is not a listed value{note}"
 
 
-def _replayed(view: KernelView, s: Words, a: int, component: int, value: int) -> str:
-    """Run the functions interpreted to see what they raise."""
+def replayed(view: KernelView, s: Words, a: int, component: int, value: int) -> str | None:
+    """Run the functions interpreted to see what they raise: `raised ValueError (…)`, or None."""
     plain, x, theta = view.model.plain, view.record(s), _theta(view, s, component, value)
     try:
         after = plain.evolve(x, theta, a)
@@ -63,5 +66,5 @@ def _replayed(view: KernelView, s: Words, a: int, component: int, value: int) ->
         for y, _ in plain.transition(x, theta, a):
             plain.observation(y, after, a)
     except Exception as error:  # noqa: BLE001  whatever the user's code raised is what is reported
-        return f"{type(error).__name__}: {error}"
-    return "it does not raise when interpreted; run check_model to compare the two"
+        return f"raised {type(error).__name__} ({error})"
+    return None

@@ -15,6 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Words = NDArray[np.uint64]  # records as kernels see them: rows of 8-byte words
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Small = NDArray[np.int32]  # indices of states, rows, components
 
 

@@ -75,7 +75,9 @@ class State:
                 formats[name] = np.int64
             elif isinstance(kind, tuple):
                 if len(kind) != 2:
-                    raise ModelError(f"State field {name!r}: give a type, a tuple of names or (type, shape), not {kind!r}.")
+                    raise ModelError(
+                        f"State field {name!r}: give a type, a tuple of names or (type, shape), not {kind!r}."
+                    )
                 formats[name] = (self._scalar(name, kind[0]), kind[1])
             else:
                 formats[name] = self._scalar(name, kind)
@@ -123,7 +125,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class independent:  # noqa: N801  (read as a word in a model: Hidden(rocks=independent(8, ...)))
+class independent:
     """`count` independent components that share their values: theta.<field>[i] is the i-th.
 
     `values` as in `Hidden`; `prior` may be one row for all or one row per component.
@@ -179,7 +181,9 @@ class Hidden:
                 raise ModelError(f"Hidden component {name!r}: the prior is given twice.")
             prior, values = list(values.values()), tuple(values)
         if not isinstance(values, Iterable) or isinstance(values, str):
-            raise ModelError(f"Hidden component {name!r}: give its values, for example ('left', 'right'), not {values!r}.")
+            raise ModelError(
+                f"Hidden component {name!r}: give its values, for example ('left', 'right'), not {values!r}."
+            )
         values = tuple(values)
         if not values:
             raise ModelError(f"Hidden component {name!r} has no values.")
@@ -279,8 +283,7 @@ class HiddenTable:
             component = self.hidden.components[block]
             return f"{component.name}={component.labels[value]}"
         return " ".join(
-            f"{c.name}={c.labels[i]}"
-            for c, i in zip(self.hidden.components, self.joint_indices(value), strict=True)
+            f"{c.name}={c.labels[i]}" for c, i in zip(self.hidden.components, self.joint_indices(value), strict=True)
         )
 
     def marginals(self, b: Floats) -> list[Floats]:
@@ -304,7 +307,9 @@ def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     if joint:
         sizes = [hidden.size]
         combos: list[tuple[int, ...]] = list(product(*(range(len(c)) for c in components)))
-        prior = np.array([math.prod(float(c.prior[i]) for c, i in zip(components, combo, strict=True)) for combo in combos])
+        prior = np.array(
+            [math.prod(float(c.prior[i]) for c, i in zip(components, combo, strict=True)) for combo in combos]
+        )
     else:
         sizes = [len(c) for c in components]
         combos = [

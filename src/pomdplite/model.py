@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
-from numba import config
 
 from pomdplite import compiling
-from pomdplite.errors import ModelError, UsageError
 from pomdplite.erased import DEPENDS, EVOLVE, LEGAL, OBSERVATION, PARAMETERS, REWARD, TERMINAL, TRANSITION, ErasedModel
+from pomdplite.errors import ModelError, UsageError
 from pomdplite.jit import Floats, Words
 from pomdplite.layout import Hidden, HiddenTable, State, empty_record, from_words, hidden_table, to_words
 
@@ -106,7 +106,9 @@ class Model:
         names = self.state.dtype.names or ()
         if isinstance(x, np.void) and x.dtype.names == names:
             return x
-        fields = x if isinstance(x, dict) else dict(zip(names, x, strict=True)) if isinstance(x, (tuple, list)) else None
+        fields = (
+            x if isinstance(x, dict) else dict(zip(names, x, strict=True)) if isinstance(x, (tuple, list)) else None
+        )
         if fields is None or set(fields) != set(names):
             raise UsageError(f"{self.name}: a state has the fields {', '.join(names)}; got {x!r}.")
         record = empty_record(self.state.dtype)
@@ -159,7 +161,7 @@ class Model:
     @cached_property
     def functions(self) -> compiling.Functions:
         """The functions as kernels call them."""
-        if self.compiled and not config.DISABLE_JIT:
+        if self.compiled and not numba.config.DISABLE_JIT:
             return compiling.compiled(self.source)
         return compiling.interpreted(self.source)
 

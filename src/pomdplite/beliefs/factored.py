@@ -169,5 +169,3 @@ def _condition(log_weights: Floats, likelihood: Floats, b: Floats) -> bool:
     for v in range(b.shape[0]):
         b[v] /= total
     return True
-
-

@@ -51,7 +51,7 @@ def run_episode(
     limit = model.episode_limit
     while not over and t < limit:
         decision = planner.decide()
-        x, before = (planner.state, planner.belief.marginalstime.perf_counter()) if look else (None, [])
+        x, before = (planner.state, planner.belief.marginals_now()) if look else (None, [])
         outcome = world.step(decision.action)
         started = time.perf_counter()
         planner.advance(decision.action, outcome.y, outcome.o)
@@ -62,6 +62,6 @@ def run_episode(
         over = outcome.over
         if look:
             look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
-                      planner.belief.marginalstime.perf_counter(), over))  # fmt: skip
+                      planner.belief.marginals_now(), over))  # fmt: skip
         t += 1
     return Episode(index, total, plain, t, seconds, world.success, not over)

@@ -78,7 +78,9 @@ class Evaluation:
         """Mean paired difference of returns to another planner on the same episodes, and its standard error."""
         mine, theirs = ({e.index: e.discounted for e in ev.episodes} for ev in (self, other))
         if self.seed != other.seed or self.problem != other.problem or set(mine) != set(theirs):
-            raise UsageError("only evaluations of one problem, with the same seed and episodes, can be compared in pairs.")
+            raise UsageError(
+                "only evaluations of one problem, with the same seed and episodes, can be compared in pairs."
+            )
         gaps = np.array([mine[i] - theirs[i] for i in sorted(mine)])
         return float(gaps.mean()), standard_error(gaps)
 

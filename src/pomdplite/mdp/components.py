@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.erased import ErasedModel
-from pomdplite.jit import Ints, Small, Words, allocating_kernel, kernel
+from pomdplite.jit import Flags, Ints, Small, Words, allocating_kernel, kernel
 from pomdplite.mdp.rows import Rows, tells
 
 
@@ -25,7 +25,14 @@ class Components(NamedTuple):
 
 
 def arrange(
-    model: ErasedModel, rows: Rows, row_count: int, first: Ints, first_edge: Ints, action: Small, row: Small, next_: Small
+    model: ErasedModel,
+    rows: Rows,
+    row_count: int,
+    first: Ints,
+    first_edge: Ints,
+    action: Small,
+    row: Small,
+    next_: Small,
 ) -> tuple[Ints, Components, tuple[Ints, Ints, Small, Small, Ints, Ints, Small]]:
     """(old number of each new state, components, the graph's arrays in the new numbering)."""
     n = len(first) - 1
@@ -141,7 +148,7 @@ def _stays(of: Small, next_: Small, s: int, at: int, k: int) -> bool:
 
 
 @allocating_kernel
-def _touches(rows: Rows, told: Small, of: Small, first: Ints, row: Small, count: int) -> Words:
+def _touches(rows: Rows, told: Flags, of: Small, first: Ints, row: Small, count: int) -> Words:
     touch = np.zeros(count, np.uint64)
     for s in range(of.shape[0]):
         for pair in range(first[s], first[s + 1]):

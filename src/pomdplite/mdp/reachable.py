@@ -8,7 +8,7 @@ in which all terminal states are one.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -195,7 +195,7 @@ def hash_words(words: Words, i: int) -> np.uint64:
 
 
 @inlined
-def _slot(states: Words, table: Small, sought: Words, i: int) -> int:
+def _slot(states: Words, table: Small, sought: Words, i: int) -> Any:
     """Where the state sought[i] is in the table, or where it would go."""
     slot = np.int64(hash_words(sought, i) & np.uint64(table.shape[0] - 1))
     while table[slot] >= 0:
@@ -225,7 +225,14 @@ def _fill_table(states: Words, table: Small) -> None:
 
 @kernel
 def _expand(
-    model: ErasedModel, growing: _Growing, rows: Rows, out: Outcomes, counts: Ints, fault: Ints, number: Floats, pause: int
+    model: ErasedModel,
+    growing: _Growing,
+    rows: Rows,
+    out: Outcomes,
+    counts: Ints,
+    fault: Ints,
+    number: Floats,
+    pause: int,
 ) -> int:
     """Expand states in order of discovery until done, paused or out of room."""
     biggest = out.reward.shape[0] * (1 + out.next.shape[0] + out.likelihood.shape[0]) + 2 * out.likelihood.shape[0]
@@ -321,7 +328,8 @@ def _complaint(view: KernelView, s: Words, why: int, fault: Ints, number: float)
         return faults.model_error(view, s, a, component, code, value)
     where = faults.place(view, s, a, component, value)
     if why == BAD_REWARD:
-        return ModelError(f"{name}.reward gives {number} at {where}.")
+        raised = faults.replayed(view, s, a, component, value)
+        return ModelError(f"{name}.reward {raised or f'gives {number}'} at {where}.")
     function = "transition" if why == BAD_SUM else "observation"
     wrong = f"a negative probability, {number:g}" if number < 0 else f"probabilities that sum to {number:.9g}, not 1"
     return ModelError(f"{name}.{function} gives {wrong}, at {where}.")

@@ -48,8 +48,8 @@ def empty_rows(rows: int, pool: int) -> Rows:
 def grow_rows(rows: Rows, count: int, used: int) -> Rows:
     """Twice the space, with the first `count` rows and `used` numbers kept."""
     bigger = empty_rows(2 * len(rows.at), 2 * len(rows.pool))
-    for old, new in zip(rows[:4], bigger[:4], strict=True):
-        new[:count] = old[:count]
+    for name in ("component", "branches", "outcomes", "at"):
+        getattr(bigger, name)[:count] = getattr(rows, name)[:count]
     bigger.pool[:used] = rows.pool[:used]
     bigger.first_branch[: count + 1] = rows.first_branch[: count + 1]
     _rehash(bigger, count, used)
@@ -83,7 +83,9 @@ def _rehash(rows: Rows, count: int, used: int) -> None:
 
 
 @inlined
-def intern_row(rows: Rows, count: int, used: int, component: int, n: int, k: int, e: int, out: Outcomes) -> tuple[int, int]:
+def intern_row(
+    rows: Rows, count: int, used: int, component: int, n: int, k: int, e: int, out: Outcomes
+) -> tuple[int, int]:
     """The number of the row equal to `out`, a new one if there is none; and the numbers used then.
 
     The caller has made sure that one more row fits.
@@ -166,5 +168,3 @@ def tells(rows: Rows, model: ErasedModel, r: int) -> bool:
             if rows.pool[at + v] != rows.pool[at]:
                 return True
     return False
-
-

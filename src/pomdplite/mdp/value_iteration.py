@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pomdplite.errors import NotConverging
-from pomdplite.jit import Floats, Ints, Small, allocating_kernel, inlined, kernel
+from pomdplite.jit import Flags, Floats, Ints, Small, allocating_kernel, inlined, kernel
 from pomdplite.mdp.components import Components
 from pomdplite.mdp.reachable import Graph, Reachable
 from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
@@ -111,9 +111,7 @@ class ValueIteration:
         """Name a loop that earns, or costs, for ever."""
         r = self.reachable
         first, last = r.components.first[component : component + 2]
-        state, pair, gain = _endless(
-            r.graph, r.rows, self._rows, first, last, self.values, self.gamma
-        )
+        state, pair, gain = _endless(r.graph, r.rows, self._rows, first, last, self.values, self.gamma)
         model, where = r.view.model, r.view.describe(r.graph.states[state])
         name = model.name
         if pair >= 0 and gain > 0:
@@ -126,8 +124,9 @@ class ValueIteration:
             )
         if pair >= 0 and gain < 0:
             return NotConverging(
-                f"{name}: with discount {self.gamma:g} the value is unbounded below: from x = ({where}) no legal action "
-                "leads towards a terminal state, and staying costs for ever. Use a discount below 1, or give a way to end."
+                f"{name}: with discount {self.gamma:g} the value is unbounded below: from x = ({where}) no legal "
+                "action leads towards a terminal state, and staying costs for ever. Use a discount below 1, or give a "
+                "way to end."
             )
         return NotConverging(
             f"{name}: value iteration did not settle within {_MOST_SWEEPS:,} sweeps around x = ({where}) with discount "
@@ -144,7 +143,7 @@ def _changed(old: Floats, new: Floats, offsets: Ints) -> np.uint64:
 
 
 @kernel
-def _covered(components: Components, root: int, reach: Small) -> int:
+def _covered(components: Components, root: int, reach: Flags) -> int:
     """Number of states in the components reachable from component `root`."""
     _reach(components, root, reach)
     total = 0
@@ -155,7 +154,7 @@ def _covered(components: Components, root: int, reach: Small) -> int:
 
 
 @kernel
-def _reach(components: Components, root: int, reach: Small) -> None:
+def _reach(components: Components, root: int, reach: Flags) -> None:
     """Mark the components that can be reached; they all have smaller numbers."""
     reach[:] = False
     reach[root] = True
@@ -167,8 +166,8 @@ def _reach(components: Components, root: int, reach: Small) -> None:
 
 @kernel
 def _sweep_components(
-    graph: Graph, rows: Rows, values: RowValues, components: Components, root: int, changed: np.uint64, everything: bool,
-    v: Floats, fixed: Floats, flags: Small, gamma: float, tolerance: float, most: int,
+    graph: Graph, rows: Rows, values: RowValues, components: Components, root: int, changed: np.uint64,
+    everything: bool, v: Floats, fixed: Floats, flags: Flags, gamma: float, tolerance: float, most: int,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Solve what needs solving, successors first: (component that does not settle or _SOLVED, states, residual)."""
     reach, moved = flags[0], flags[1]
@@ -415,5 +414,3 @@ def _endless(
             q = _q(graph, rows, values, pairs[i], edges[i], v, gamma)
             return first + i, pairs[i], q - v[first + i]
     return first, -1, 0.0
-
-

@@ -68,11 +68,11 @@ def choose(actions: Small, q: Floats) -> int:
 class Planner(ABC):
     """A belief, a state, and a way to choose the next action. Algorithm 1's loop is
 
-        planner.reset()
-        while not over:
-            decision = planner.decide()
-            y, o = execute(decision.action)
-            planner.update(decision.action, y, o)
+    planner.reset()
+    while not over:
+        decision = planner.decide()
+        y, o = execute(decision.action)
+        planner.update(decision.action, y, o)
     """
 
     title: ClassVar[str]  # the name in the registry and in tables

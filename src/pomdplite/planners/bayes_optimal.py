@@ -45,6 +45,8 @@ class BayesOptimal(Planner):
 
     title: ClassVar[str] = "bayes-optimal"
 
+    belief: CategoricalBelief
+
     def __init__(self, model: Model, horizon: int = 200, nodes: int = 200_000) -> None:
         super().__init__(model)
         if horizon < 1 or nodes < 2:
@@ -81,9 +83,7 @@ class BayesOptimal(Planner):
 
     def _search(self, state: int, b: Floats) -> None:
         r = self.reachable
-        self._tree, self.depth = _expand(
-            r.graph, r.rows, state, b, self.horizon, self.nodes, len(b)
-        )
+        self._tree, self.depth = _expand(r.graph, r.rows, state, b, self.horizon, self.nodes, len(b))
         self._low = self._solve(self.lower)
         self._high = self._solve(self.upper)
 
@@ -139,9 +139,7 @@ def _repeating(reachable: Reachable, model: Model) -> Floats:
 
 
 @kernel
-def _follow(
-    graph: Graph, rows: Rows, a: int, theta: int, count: int, gamma: float, v: Floats, most: int
-) -> bool:
+def _follow(graph: Graph, rows: Rows, a: int, theta: int, count: int, gamma: float, v: Floats, most: int) -> bool:
     """The value of repeating action a under θ; False if it does not settle."""
     for _ in range(most):
         left = 0.0
@@ -186,7 +184,7 @@ def _hash(state: int, b: Floats) -> np.uint64:
 
 
 @kernel
-def _slot(tree: Tree, state: int, b: Floats) -> int:
+def _slot(tree: Tree, state: int, b: Floats) -> Any:
     slot = np.int64(_hash(state, b) & np.uint64(tree.table.shape[0] - 1))
     while tree.table[slot] >= 0 and not _same(tree, tree.table[slot], state, b):
         slot = (slot + 1) & (tree.table.shape[0] - 1)
@@ -201,9 +199,7 @@ def _find(tree: Tree, state: int, b: Floats) -> int:
 
 
 @allocating_kernel
-def _expand(
-    graph: Graph, rows: Rows, state: int, b: Floats, horizon: int, most: int, n: int
-) -> tuple[Tree, int]:
+def _expand(graph: Graph, rows: Rows, state: int, b: Floats, horizon: int, most: int, n: int) -> tuple[Tree, int]:
     """Every pair reachable within the horizon, level by level, as long as whole levels fit `most` nodes."""
     size = 16
     while size < 4 * most:

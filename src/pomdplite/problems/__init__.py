@@ -30,7 +30,8 @@ PROBLEMS: dict[str, Problem] = {
     "tiger": Problem(Tiger, "one-shot Tiger: listen at two doors, open the one without the tiger"),
     **{
         f"rocksample-{name}": Problem(
-            _map_maker(name), f"RockSample({size},{len(rocks)}): {len(rocks)} rocks, good or bad, on a {size} × {size} grid"
+            _map_maker(name),
+            f"RockSample({size},{len(rocks)}): {len(rocks)} rocks, good or bad, on a {size} × {size} grid",
         )
         for name, (size, rocks) in MAPS.items()
     },

@@ -23,7 +23,7 @@ def load_model(spec: str) -> Model:
     sys.path.insert(0, str(path.parent))
     try:
         module_spec.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001  whatever the file raises is told with its line
+    except Exception as error:
         if isinstance(error, PomdpLiteError):
             raise
         places = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]

@@ -58,9 +58,7 @@ class RockSample(Model):
         cols, rows = np.meshgrid(np.arange(size), np.arange(size), indexing="ij")
         distance = np.hypot(self.rocks[:, 0, None, None] - cols, self.rocks[:, 1, None, None] - rows)
         self.accuracy = (1 + 2 ** (-distance / sensor_range)) / 2  # [rock, col, row]
-        self.hidden = Hidden(
-            rock=independent(len(places), {"bad": 1 - good_probability, "good": good_probability})
-        )
+        self.hidden = Hidden(rock=independent(len(places), {"bad": 1 - good_probability, "good": good_probability}))
         self.actions = ("north", "south", "east", "west", "sample", *(f"check-{i}" for i in range(len(places))))
 
     def start(self, x: Any) -> None:
@@ -149,7 +147,9 @@ class RockSample(Model):
             axes.add_patch(Circle((col, row), 0.42, facecolor=_shade(p), edgecolor="0.3"))
             axes.text(col, row + 0.12, str(rock), ha="center", va="center", fontsize=9, weight="bold")
             axes.text(col, row - 0.2, f"{100 * p:.0f}%", ha="center", va="center", fontsize=6)
-        axes.plot([float(x.col)], [float(x.row) - 0.33], marker="^", markersize=12, color="#1f5fbf", mec="white", zorder=5)
+        axes.plot(
+            [float(x.col)], [float(x.row) - 0.33], marker="^", markersize=12, color="#1f5fbf", mec="white", zorder=5
+        )
         axes.set_xticks(range(self.size))
         axes.set_yticks(range(self.size))
         axes.tick_params(length=0, which="both")

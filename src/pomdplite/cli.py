@@ -1,0 +1,295 @@
+"""The command line: arguments in, calls out."""
+
+import inspect
+import json
+import logging
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import pomdplite
+from pomdplite.checking import check_model
+from pomdplite.errors import PomdpLiteError, TooLarge, UsageError
+from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
+from pomdplite.experiments.evaluate import standard_error
+from pomdplite.mdp.reachable import build
+from pomdplite.model import Model
+from pomdplite.planners import PLANNERS, make_planner
+from pomdplite.problems import PROBLEMS, make
+from pomdplite.views import text
+from pomdplite.worlds import ModelWorld
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich",
+                  help="Plan when something is hidden but does not change by chance.")  # fmt: skip
+out = Console()
+err = Console(stderr=True)
+
+_COUNTED_STATES = 300_000  # `show` counts reachable states up to here
+
+ProblemArgument = Annotated[str, typer.Argument(help="a problem's name, or path.py:Model")]
+PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="see `pomdplite list`")]
+BetaOption = Annotated[float | None, typer.Option(help="weight of exploration; left out, the problem's own")]
+SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
+
+
+@app.command("list")
+def list_() -> None:
+    """Problems and planners."""
+    table = Table("problem", "what it is", box=None, padding=(0, 2, 0, 0))
+    for name, problem in PROBLEMS.items():
+        table.add_row(name, escape(problem.about))
+    out.print(table)
+    out.print()
+    table = Table("planner", "what it is", box=None, padding=(0, 2, 0, 0))
+    for name, kind in PLANNERS.items():
+        table.add_row(name, escape(inspect.getdoc(kind) or "").splitlines()[0])
+    out.print(table)
+
+
+@app.command()
+def run(
+    problem: ProblemArgument,
+    planner: PlannerOption = "pomdp-lite",
+    beta: BetaOption = None,
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1)] = 100,
+    seed: SeedOption = 0,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Evaluate a planner on a problem."""
+    model = make(problem)
+    parameters = {} if beta is None else {"beta": beta}
+    chosen = make_planner(planner, model, **parameters)
+    with err.status(f"preparing {planner} for {problem}"):
+        chosen.prepare()
+    finished: list[Episode] = []
+    interrupted = False
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task(problem, total=episodes)
+
+        def on_episode(episode: Episode) -> None:
+            finished.append(episode)
+            progress.update(task, advance=1, description=f"{problem}  mean {_running(finished)}")
+            if len(finished) % max(1, episodes // 200) == 0 or len(finished) < 20:
+                progress.refresh()
+
+        try:
+            evaluate(model, chosen, episodes, seed, workers=workers, on_episode=on_episode)
+        except KeyboardInterrupt:
+            interrupted = True
+        except PomdpLiteError:
+            if finished:
+                err.print(f"stopped after {len(finished)} episodes: mean {_running(finished)}")
+            raise
+    if not finished:
+        raise KeyboardInterrupt
+    finished.sort(key=lambda e: e.index)
+    result = Evaluation(problem, chosen.title, chosen.parameters, seed, tuple(finished), chosen.preparation_seconds)
+    if as_json:
+        typer.echo(json.dumps(summary(result)))
+    else:
+        out.print(text.evaluation_table([result]))
+        out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
+    warning = text.cut_warning(result, model.episode_limit)
+    if warning:
+        err.print(warning, highlight=False)
+    if interrupted:
+        err.print(f"interrupted after {len(finished)} of {episodes} episodes")
+        raise typer.Exit(130)
+
+
+def _running(finished: list[Episode]) -> str:
+    """Mean ± standard error so far."""
+    returns = np.array([e.discounted for e in finished])
+    error = standard_error(returns)
+    return f"{returns.mean():.2f}" + (f" ± {error:.2f}" if math.isfinite(error) else "")
+
+
+def summary(result: Evaluation) -> dict[str, Any]:
+    """An evaluation as one JSON object."""
+
+    def number(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "problem": result.problem,
+        "planner": result.planner,
+        "parameters": result.parameters,
+        "seed": result.seed,
+        "episodes": len(result.episodes),
+        "mean": result.mean,
+        "stderr": number(result.stderr),
+        "ci95": [number(v) for v in result.ci95],
+        "steps_mean": result.steps_mean,
+        "seconds_per_step": result.seconds_per_step,
+        "success_rate": result.success_rate,
+        "cut": result.cut,
+        "preparation_seconds": result.preparation_seconds,
+        "version": pomdplite.__version__,
+    }
+
+
+@app.command()
+def show(problem: ProblemArgument) -> None:
+    """What a problem is, its sizes, and a drawing of its start."""
+    model = make(problem)
+    out.print(f"[bold]{escape(problem)}[/bold]  {escape(inspect.getdoc(type(model)) or '')}\n", highlight=False)
+    table = Table.grid(padding=(0, 2))
+    for symbol, meaning, size in (
+        ("|X|", "observed states, reachable", _state_count(model)),
+        ("|Θ|", "hidden values", f"{model.hidden.size:,}"),
+        ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
+        ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
+        ("γ", "discount", f"{model.discount:g}"),
+        ("β", "the problem's own", "–" if model.beta is None else f"{model.beta:g}"),
+        ("", "episode limit", f"{model.episode_limit:,} steps"),
+    ):
+        table.add_row(symbol, meaning, escape(size))
+    out.print(table, highlight=False)
+    out.print()
+    out.print(text.drawing(model, model.initial_state(), [c.prior for c in model.hidden.components]))
+
+
+def _state_count(model: Model) -> str:
+    view = model.kernel_view()
+    note = ", with what has become of the hidden value" if model.evolves else ""
+    try:
+        with err.status("counting reachable states"):
+            count = build(view, view.root(), limit=_COUNTED_STATES).states
+            return f"{count:,} (all terminal ones counted as one){note}"
+    except TooLarge:
+        return f"more than {_COUNTED_STATES:,}{note}"
+
+
+def _shortened(names: Any, most: int = 12) -> str:
+    listed = [str(n) for n in names]
+    return ", ".join(listed) if len(listed) <= most else ", ".join([*listed[: most - 1], "…", listed[-1]])
+
+
+@app.command()
+def check(problem: ProblemArgument) -> None:
+    """Look for mistakes in a model."""
+    report = check_model(make(problem))
+    out.print(str(report), markup=False, highlight=False, soft_wrap=True)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def watch(
+    problem: ProblemArgument,
+    planner: PlannerOption = "pomdp-lite",
+    beta: BetaOption = None,
+    seed: SeedOption = 0,
+    episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
+    pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
+) -> None:
+    """Play one episode step by step: map, belief, why, what was observed."""
+    model = make(problem)
+    chosen = make_planner(planner, model, **({} if beta is None else {"beta": beta}))
+    with err.status(f"preparing {planner} for {problem}"):
+        chosen.prepare()
+    if pictures is not None:
+        try:
+            pictures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
+
+    def look(step: Step) -> None:
+        text.print_step(out, model, step)
+        if pictures is not None:
+            from pomdplite.views.plots import save_step
+
+            save_step(model, step, pictures / f"step-{step.t + 1:03d}.png")
+
+    world = ModelWorld(model)
+    result = run_episode(chosen, world, seed, episode, look)
+    out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
+    out.print(text.drawing(model, chosen.state, chosen.belief.marginals_now()))
+    success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
+    out.print(
+        f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}; "
+        f"the hidden value is now {escape(model.hidden.describe(world.theta))}",
+        highlight=False,
+    )
+    if pictures is not None:
+        out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(pomdplite.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="and no more")] = False,
+) -> None:
+    """Plan when something is hidden but does not change by chance."""
+
+
+# Typer carries its own copy of click, or uses the installed one; either way this is the base of its errors.
+_ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def main() -> None:
+    """Run the command line: errors in one line, exit code 2 for bad arguments and 1 for a bad model."""
+    _say_what_is_compiled()
+    code = 0
+    try:
+        code = app(standalone_mode=False) or 0
+    except _ClickException as error:
+        _complain(error.format_message())
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        code = 130
+    except typer.Exit as stop:
+        code = stop.exit_code
+    except UsageError as error:
+        _complain(str(error))
+        code = 2
+    except PomdpLiteError as error:
+        _complain(str(error))
+        code = 1
+    sys.exit(code)
+
+
+def _complain(message: str) -> None:
+    print(f"pomdplite: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _say_what_is_compiled() -> None:
+    """Compiling takes seconds and happens once: say so while it does."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        said = False
+
+        def on_start(self, occurrence: Any) -> None:
+            if not self.said:
+                err.print("[dim]compiling (the first time only; kept on disk for later runs)[/dim]")
+                Listener.said = True
+
+        def on_end(self, occurrence: Any) -> None:
+            """Nothing to say."""
+
+    event.register("numba:compile", Listener())
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("pomdplite: %(message)s"))
+    logging.getLogger("pomdplite").addHandler(handler)
+    logging.getLogger("pomdplite").setLevel(logging.INFO if err.is_terminal else logging.WARNING)
+
+
+if __name__ == "__main__":
+    main()

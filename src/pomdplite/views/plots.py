@@ -1,0 +1,110 @@
+"""Pictures with matplotlib (extra `plots`)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pomdplite.errors import PomdpLiteError
+from pomdplite.experiments import Step
+from pomdplite.jit import Floats
+from pomdplite.model import Model
+from pomdplite.planners import Decision
+
+_REWARD, _BONUS = "#4c78a8", "#f2a541"
+
+
+def _figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PomdpLiteError("pictures need matplotlib: pip install 'pomdplite[plots]'.") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
+    """The model's own picture, or its belief as bars."""
+    own = getattr(model, "paint", None)
+    if own is not None:
+        own(axes, x, marginals)
+        return
+    bars = [
+        (f"{c.name} = {label}", float(p))
+        for c, ps in zip(model.hidden.components, marginals, strict=True)
+        for label, p in zip(c.labels, ps, strict=True)
+    ]
+    axes.barh(np.arange(len(bars)), [p for _, p in bars], color=_REWARD)
+    axes.set_yticks(np.arange(len(bars)), [name for name, _ in bars])
+    axes.set(xlim=(0, 1), xlabel="belief", title=model.describe_state(x))
+    axes.invert_yaxis()
+
+
+def paint_decision(model: Model, axes: Any, decision: Decision, most: int = 8) -> None:
+    """The best actions: Q as reward part and bonus part."""
+    rows = decision.table(model.actions)[:most]
+    at = np.arange(len(rows))
+    reward, bonus = np.array([r.reward for r in rows]), np.array([r.bonus for r in rows])
+    axes.barh(at, reward, color=_REWARD, label="reward")
+    axes.barh(at, bonus, left=np.where(reward > 0, reward, 0), color=_BONUS, label="bonus")
+    names = [("→ " if r.action == decision.action else "") + r.name for r in rows]
+    axes.set_yticks(at, names)
+    for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
+        tick.set_fontweight("bold" if row.action == decision.action else "normal")
+    ends = np.maximum(reward, 0) + np.maximum(bonus, 0)
+    room = max(float(ends.max()), 1e-9)
+    for i, row in enumerate(rows):
+        axes.text(ends[i] + 0.02 * room, i, f"{row.q:.2f}", va="center", fontsize=8)
+    axes.set_xlim(left=min(0.0, float(reward.min())) * 1.05, right=1.2 * room)
+    axes.invert_yaxis()
+    axes.axvline(0, color="0.5", lw=0.8)
+    axes.set_xlabel("Q = reward + bonus")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False)
+
+
+def save_state(model: Model, x: Any, marginals: list[Floats], path: Path) -> None:
+    """A picture of one state and belief."""
+    figure = _figure(5, 5)
+    paint(model, figure.subplots(), x, marginals)
+    figure.savefig(path, dpi=110)
+
+
+def save_step(model: Model, step: Step, path: Path) -> None:
+    """A picture of one step: the state and belief before it, and the decision."""
+    figure = _figure(10, 5)
+    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    paint(model, left, step.x, step.marginals)
+    paint_decision(model, right, step.decision)
+    figure.suptitle(f"step {step.t + 1}: {step.decision.name} → reward {step.reward:g}, observed {step.observation}")
+    figure.savefig(path, dpi=110)
+
+
+def save_highlights(model: Model, steps: Sequence[Step], path: Path, title: str, most: int = 6) -> None:
+    """Several steps of an episode in one picture."""
+    chosen = highlights(steps, most)
+    columns = 3 if len(chosen) > 2 else len(chosen)
+    rows = -(-len(chosen) // columns)
+    figure = _figure(4.2 * columns, 4.2 * rows + 0.4)
+    panels = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for axes, step in zip(panels, chosen, strict=False):
+        paint(model, axes, step.x, step.marginals)
+        axes.set_title(f"step {step.t + 1}: {step.decision.name}, reward {step.reward:g}, observed {step.observation}",
+                       fontsize=9)  # fmt: skip
+    for axes in panels[len(chosen) :]:
+        axes.axis("off")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=110)
+
+
+def highlights(steps: Sequence[Step], most: int) -> list[Step]:
+    """The first and last step, and those with the largest rewards or belief changes in between."""
+    if len(steps) <= most:
+        return list(steps)
+    inner = list(steps[1:-1])
+
+    def weight(step: Step) -> float:
+        moved = sum(float(np.abs(a - b).sum()) for a, b in zip(step.marginals_after, step.marginals, strict=True))
+        return abs(step.reward) + moved
+
+    kept = sorted(sorted(inner, key=weight, reverse=True)[: most - 2], key=lambda s: s.t)
+    return [steps[0], *kept, steps[-1]]

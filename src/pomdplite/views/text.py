@@ -1,0 +1,99 @@
+"""The terminal: maps, beliefs, decisions and evaluations."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from pomdplite.experiments import Evaluation, Step
+from pomdplite.jit import Floats
+from pomdplite.model import Model
+from pomdplite.planners import Decision
+
+_BAR = 20  # characters of a full bar
+_MOST_BARS = 24  # lines of belief shown
+
+
+def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
+    """The model's own drawing, or its state in words and its belief as bars."""
+    draw = getattr(model, "draw", None)
+    if draw is not None:
+        return Text(draw(x, marginals), no_wrap=True)
+    return Group(Text(model.describe_state(x)), belief_bars(model, marginals))
+
+
+def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
+    """One bar per hidden value."""
+    table = Table.grid(padding=(0, 2))
+    lines = [
+        (component.name, label, float(p))
+        for component, ps in zip(model.hidden.components, marginals, strict=True)
+        for label, p in zip(component.labels, ps, strict=True)
+    ]
+    for name, label, p in lines[:_MOST_BARS]:
+        table.add_row(escape(name), escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f} %")
+    if len(lines) > _MOST_BARS:
+        table.add_row("…", f"{len(lines) - _MOST_BARS} more", "", "")
+    return table
+
+
+def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
+    """The best actions and why: Q = reward + bonus."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("action", "Q", "= reward", "+ bonus", "reward now", "bonus now"):
+        table.add_column(column, justify="left" if column == "action" else "right", no_wrap=True)
+    for row in decision.table(model.actions)[:most]:
+        numbers = (row.q, row.reward, row.bonus, row.mean_reward, row.mean_bonus)
+        chosen = row.action == decision.action
+        table.add_row(("→ " if chosen else "  ") + escape(row.name), *(f"{v:.3f}" for v in numbers),
+                      style="bold" if chosen else None)  # fmt: skip
+    return table
+
+
+def print_step(console: Console, model: Model, step: Step) -> None:
+    """One step of an episode."""
+    d = step.decision
+    console.rule(f"step {step.t + 1}", align="left")
+    console.print(drawing(model, step.x, step.marginals))
+    console.print()
+    console.print(decision_table(model, d))
+    again = f"{d.solved:,}" if d.solved else "none"
+    solved = f"{d.states:,} states, {again} to solve again"
+    if d.bounds is not None:
+        solved += f", value in [{d.bounds[0]:.3f}, {d.bounds[1]:.3f}]"
+    console.print(f"[dim]{d.solver}: {solved}, {1000 * d.seconds:.2f} ms[/dim]")
+    console.print(
+        f"did [bold]{escape(d.name)}[/bold], reward {step.reward:g}, observed {escape(step.observation)}",
+        highlight=False,
+    )
+
+
+def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
+    """Planners side by side on one problem."""
+    first = evaluations[0]
+    title = f"{first.problem}, {len(first.episodes):,} episodes, seed {first.seed}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in ("planner", "β", "return", "95 % interval", "steps", "ms/step", "success"):
+        table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
+    for e in evaluations:
+        beta = e.parameters.get("beta")
+        table.add_row(
+            e.planner, "–" if beta is None else f"{beta:g}", f"{e.mean:.2f} ± {e.stderr:.2f}",
+            f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}", f"{e.steps_mean:.1f}", f"{1000 * e.seconds_per_step:.2f}",
+            "–" if e.success_rate is None else f"{100 * e.success_rate:.1f} %",
+        )  # fmt: skip
+    return table
+
+
+def cut_warning(evaluation: Evaluation, limit: int) -> str | None:
+    """What to know of episodes that the step limit ended."""
+    if not evaluation.cut:
+        return None
+    return (
+        f"{evaluation.cut} of {len(evaluation.episodes)} episodes were cut at the limit of {limit} steps; "
+        "a very large β can make looking pay for ever."
+    )
