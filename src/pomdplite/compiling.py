@@ -1,12 +1,10 @@
-"""From a model's Python functions to addresses that kernels call.
+"""From a model's Python functions to machine code that kernels call.
 
-Compiled: small wrappers of the fixed, erased signatures (erased.py) are written into a generated module in
+Small wrappers of the fixed, erased signatures (erased.py) are written into a generated module in
 a cache folder, named by a hash of everything that they depend on, so that Numba finds their machine code on
-disk and a second process compiles nothing. Interpreted: the same signatures through ctypes callbacks, for
-models that cannot be compiled (`compiled = False`, a simulator) and for debugging (NUMBA_DISABLE_JIT=1).
+disk and a second process compiles nothing.
 """
 
-import ctypes
 import hashlib
 import inspect
 import logging
@@ -14,9 +12,7 @@ import os
 import sys
 import tempfile
 import types as python_types
-from collections import namedtuple
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,99 +22,21 @@ import numpy as np
 from pomdplite import erased
 from pomdplite.compile_errors import explain
 from pomdplite.errors import ModelError
-from pomdplite.jit import Ints
-from pomdplite.layout import to_words
+from pomdplite.source import ARGUMENTS, Functions, Source
 
 log = logging.getLogger("pomdplite")
 
-# What the user's functions take; `transition` takes p only where `outcomes` > 1.
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "transition": ("m", "x", "theta", "a", "y", "p"),
-    "observation": ("m", "y", "theta", "a", "z"),
-    "reward": ("m", "x", "theta", "a"),
-    "terminal": ("m", "x"),
-    "legal": ("m", "x", "a"),
-    "depends": ("m", "x", "a"),
-    "evolve": ("m", "x", "theta", "a", "theta_next"),
-}
-
 KEPT_MODULES = 300  # generated modules kept in the cache folder, newest first
 
-
-@dataclass(frozen=True)
-class Source:
-    """What compiling needs to know of a model."""
-
-    title: str
-    state: np.dtype[Any]
-    theta: np.dtype[Any]
-    functions: dict[str, Callable[..., Any]]
-    parameters: "Parameters"
-    outcomes: int
-    observations: int
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """The model's constants: as a named tuple for the user's functions, as a block of words for kernels."""
-
-    values: Any  # the named tuple `m`
-    block: Ints  # [word]; the first two words are `outcomes` and `observations`
-    layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
-
-
-def parameters(constants: dict[str, Any], outcomes: int, observations: int) -> Parameters:
-    """Lay the model's numbers and numeric arrays out for kernels; anything else is left out."""
-    values: dict[str, Any] = {}
-    words: list[int] = [outcomes, observations]
-    layout: list[tuple[str, str, int]] = []
-    for name, constant in sorted(constants.items()):
-        array = _numeric(constant)
-        if array is None:
-            continue
-        if array.ndim == 0:
-            array = array.astype({"b": np.int64, "f": np.float64}.get(array.dtype.kind, np.int64))
-            words.append(int(array.reshape(1).view(np.int64)[0]))
-            layout.append((name, "bool" if isinstance(constant, (bool, np.bool_)) else array.dtype.name, 0))
-            values[name] = constant
-        else:
-            array = np.ascontiguousarray(array).copy()
-            array.flags.writeable = False
-            words += [array.ctypes.data, *array.shape]
-            layout.append((name, array.dtype.name, array.ndim))
-            values[name] = array
-    m = namedtuple("Parameters", list(values))(**values)
-    return Parameters(m, np.array(words, np.int64), tuple(layout))
-
-
-def _numeric(constant: Any) -> Any:
-    if isinstance(constant, (bool, int, float, np.number, np.bool_)):
-        return np.asarray(constant)
-    if isinstance(constant, (list, tuple, np.ndarray)):
-        try:
-            array = np.asarray(constant)
-        except ValueError:
-            return None
-        return array if array.dtype.kind in "biuf" and array.ndim > 0 else None
-    return None
-
-
-@dataclass(frozen=True)
-class Functions:
-    """Addresses of a model's erased functions, and what must stay alive for them to be valid."""
-
-    addresses: dict[str, int]
-    keep: tuple[Any, ...]
-    failures: list[BaseException] = field(default_factory=list)  # raised inside interpreted callbacks
-
-
-# ---------------------------------------------------------------------------------------------- compiled
+_loaded: dict[str, Functions] = {}  # by digest; parameters are passed in, so models of one class share their code
 
 
 def compiled(source: Source) -> Functions:
     """Compile the model's functions, or load them from the cache folder."""
     text = _module_text(source)
     digest = _digest(source, text)
+    if digest in _loaded:
+        return _loaded[digest]
     path = cache_folder() / f"model_{digest}.py"
     if not path.exists():
         log.info("compiling the functions of %s (once)", source.title)
@@ -137,7 +55,8 @@ def compiled(source: Source) -> Functions:
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
         raise explain(source.title, source.functions, jitted, _sample_arguments(source), error) from None
     addresses = {name: int(getattr(module, name).address) for name in source.functions}
-    return Functions(addresses, (module,))
+    _loaded[digest] = Functions(addresses, (module,))
+    return _loaded[digest]
 
 
 def cache_folder() -> Path:
@@ -371,119 +290,3 @@ def _digest(source: Source, text: str) -> str:
         add(name)
         add_function(function, set())
     return digest.hexdigest()[:32]
-
-
-# ------------------------------------------------------------------------------------------- interpreted
-
-
-class Plain:
-    """The model's functions as Python runs them, on records; the reference that compiled code must equal."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.m = source.parameters.values
-
-    def transition(self, x: Any, theta: Any, a: int) -> list[tuple[Any, float]]:
-        """Every next state that T gives, with its probability as given."""
-        source = self.source
-        words = to_words(source.state, x)
-        y = np.tile(words, source.outcomes).view(source.state).view(np.recarray)
-        p = np.zeros(source.outcomes)
-        if source.outcomes > 1:
-            source.functions["transition"](self.m, x, theta, a, y, p)
-        else:
-            source.functions["transition"](self.m, x, theta, a, y[0])
-            p[0] = 1.0
-        return [(y[i], float(p[i])) for i in range(source.outcomes)]
-
-    def observation(self, y: Any, theta: Any, a: int) -> Any:
-        """P(o | y, θ', a), null last."""
-        z = np.zeros(self.source.observations + 1)
-        if "observation" in self.source.functions:
-            self.source.functions["observation"](self.m, y, theta, a, z[:-1])
-        if not z.any():
-            z[-1] = 1.0
-        return z
-
-    def reward(self, x: Any, theta: Any, a: int) -> float:
-        """R(x, θ, a)."""
-        return float(self.source.functions["reward"](self.m, x, theta, a))
-
-    def terminal(self, x: Any) -> bool:
-        """Whether x ends the episode."""
-        function = self.source.functions.get("terminal")
-        return bool(function(self.m, x)) if function else False
-
-    def legal(self, x: Any, a: int) -> bool:
-        """Whether a may be chosen in x."""
-        function = self.source.functions.get("legal")
-        return bool(function(self.m, x, a)) if function else True
-
-    def depends(self, x: Any, a: int) -> int:
-        """The component of θ that (x, a) depends on, -1 for none."""
-        return int(self.source.functions["depends"](self.m, x, a))
-
-    def evolve(self, x: Any, theta: Any, a: int) -> Any:
-        """θ' = φ(θ, x, a)."""
-        after = to_words(self.source.theta, theta).view(self.source.theta).view(np.recarray)[0]
-        if "evolve" in self.source.functions:
-            self.source.functions["evolve"](self.m, x, theta, a, after)
-        return after
-
-
-def interpreted(source: Source) -> Functions:
-    """The same erased functions, run by Python through ctypes callbacks."""
-    plain = Plain(source)
-    failures: list[BaseException] = []
-    x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
-
-    def words_at(address: int, count: int) -> Any:
-        return np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(address))
-
-    def state_at(address: int) -> Any:
-        return words_at(address, x_words).view(source.state).view(np.recarray)[0]
-
-    def theta_at(address: int) -> Any:
-        return words_at(address, theta_words).view(source.theta).view(np.recarray)[0]
-
-    def transition(m: int, x: int, theta: int, a: int, y: int, p: int) -> int:
-        out = words_at(y, x_words * source.outcomes).reshape(source.outcomes, x_words)
-        chance = words_at(p, source.outcomes).view(np.float64)
-        for i, (record, probability) in enumerate(plain.transition(state_at(x), theta_at(theta), a)):
-            out[i] = to_words(source.state, record)
-            chance[i] = probability
-        return source.outcomes
-
-    def observation(m: int, y: int, theta: int, a: int, z: int) -> int:
-        words_at(z, source.observations + 1).view(np.float64)[:] = plain.observation(state_at(y), theta_at(theta), a)
-        return 0
-
-    def evolve(m: int, x: int, theta: int, a: int, theta_next: int) -> int:
-        words_at(theta_next, theta_words)[:] = to_words(source.theta, plain.evolve(state_at(x), theta_at(theta), a))
-        return 0
-
-    callbacks: dict[str, Callable[..., Any]] = {
-        "transition": transition,
-        "observation": observation,
-        "reward": lambda m, x, theta, a: plain.reward(state_at(x), theta_at(theta), a),
-        "terminal": lambda m, x: int(plain.terminal(state_at(x))),
-        "legal": lambda m, x, a: int(plain.legal(state_at(x), a)),
-        "depends": lambda m, x, a: plain.depends(state_at(x), a),
-        "evolve": evolve,
-    }
-
-    def guarded(name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        failed: Any = float("nan") if name == "reward" else erased.FAILED
-
-        def call(*arguments: int) -> Any:
-            try:
-                return callback(*arguments)
-            except BaseException as error:  # noqa: BLE001  ctypes would swallow it: kept, and raised by the caller
-                failures.append(error)
-                return failed
-
-        return call
-
-    pointers = {name: erased.c_function_type(name)(guarded(name, callbacks[name])) for name in source.functions}
-    addresses = {name: int(ctypes.cast(f, ctypes.c_void_p).value or 0) for name, f in pointers.items()}
-    return Functions(addresses, (pointers,), failures)

@@ -13,11 +13,13 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from pomdplite import compiling
+from pomdplite import compiling, interpreting
 from pomdplite.erased import DEPENDS, EVOLVE, LEGAL, OBSERVATION, PARAMETERS, REWARD, TERMINAL, TRANSITION, ErasedModel
 from pomdplite.errors import ModelError, UsageError
+from pomdplite.interpreting import Plain
 from pomdplite.jit import Floats, Words
 from pomdplite.layout import Hidden, HiddenTable, State, empty_record, from_words, hidden_table, to_words
+from pomdplite.source import ARGUMENTS, Functions, Source, parameters
 
 _PLACES = {
     "transition": TRANSITION, "observation": OBSERVATION, "reward": REWARD, "terminal": TERMINAL,
@@ -132,7 +134,7 @@ class Model:
     # ------------------------------------------------------------------ what the library derives
 
     @cached_property
-    def source(self) -> compiling.Source:
+    def source(self) -> Source:
         """The model's functions, layouts and parameters, checked for presence and form."""
         _check_tuple(self)
         functions = {}
@@ -147,23 +149,23 @@ class Model:
         if self.observations and "observation" not in functions:
             raise ModelError(f"{self.name} names observations but has no function observation(m, y, theta, a, z).")
         constants = _constants(self)
-        return compiling.Source(
+        return Source(
             self.name, self.state.dtype, self.hidden.dtype, functions,
-            compiling.parameters(constants, self.outcomes, len(self.observations)),
+            parameters(constants, self.outcomes, len(self.observations)),
             self.outcomes, len(self.observations),
         )  # fmt: skip
 
     @cached_property
-    def plain(self) -> compiling.Plain:
+    def plain(self) -> Plain:
         """The functions as Python runs them."""
-        return compiling.Plain(self.source)
+        return Plain(self.source)
 
     @cached_property
-    def functions(self) -> compiling.Functions:
+    def functions(self) -> Functions:
         """The functions as kernels call them."""
         if self.compiled and not numba.config.DISABLE_JIT:
             return compiling.compiled(self.source)
-        return compiling.interpreted(self.source)
+        return interpreting.interpreted(self.source)
 
     @property
     def factored(self) -> bool:
@@ -182,6 +184,12 @@ class Model:
         if joint not in views:
             views[joint] = KernelView.of(self, joint)
         return views[joint]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A model that has been compiled or planned with does not change under its planners."""
+        if "source" in self.__dict__ and not name.startswith("_"):
+            raise ModelError(f"{self.name} is already in use, so {name} cannot change; make a new model instead.")
+        super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Addresses and compiled code stay in their process."""
@@ -289,7 +297,7 @@ def _check_tuple(model: Model) -> None:
 
 
 def _check_arguments(model: Model, name: str, function: Any) -> None:
-    expected = list(compiling.ARGUMENTS[name])
+    expected = list(ARGUMENTS[name])
     if name == "transition" and model.outcomes == 1:
         expected = expected[:-1]
     try:

@@ -1,0 +1,129 @@
+"""A model's functions as Python runs them.
+
+`Plain` calls them on records, and is the reference that compiled code must equal. `interpreted` gives kernels the
+same erased functions through ctypes callbacks, for models that cannot be compiled (`compiled = False`, a simulator)
+and for debugging (NUMBA_DISABLE_JIT=1).
+"""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pomdplite import erased
+from pomdplite.layout import to_words
+from pomdplite.source import Functions, Source
+
+
+class Plain:
+    """The model's functions as Python runs them, on records; the reference that compiled code must equal."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.m = source.parameters.values
+
+    def transition(self, x: Any, theta: Any, a: int) -> list[tuple[Any, float]]:
+        """Every next state that T gives, with its probability as given."""
+        source = self.source
+        words = to_words(source.state, x)
+        y = np.tile(words, source.outcomes).view(source.state).view(np.recarray)
+        p = np.zeros(source.outcomes)
+        if source.outcomes > 1:
+            source.functions["transition"](self.m, x, theta, a, y, p)
+        else:
+            source.functions["transition"](self.m, x, theta, a, y[0])
+            p[0] = 1.0
+        return [(y[i], float(p[i])) for i in range(source.outcomes)]
+
+    def observation(self, y: Any, theta: Any, a: int) -> Any:
+        """P(o | y, θ', a), null last."""
+        z = np.zeros(self.source.observations + 1)
+        if "observation" in self.source.functions:
+            self.source.functions["observation"](self.m, y, theta, a, z[:-1])
+        if not z.any():
+            z[-1] = 1.0
+        return z
+
+    def reward(self, x: Any, theta: Any, a: int) -> float:
+        """R(x, θ, a)."""
+        return float(self.source.functions["reward"](self.m, x, theta, a))
+
+    def terminal(self, x: Any) -> bool:
+        """Whether x ends the episode."""
+        function = self.source.functions.get("terminal")
+        return bool(function(self.m, x)) if function else False
+
+    def legal(self, x: Any, a: int) -> bool:
+        """Whether a may be chosen in x."""
+        function = self.source.functions.get("legal")
+        return bool(function(self.m, x, a)) if function else True
+
+    def depends(self, x: Any, a: int) -> int:
+        """The component of θ that (x, a) depends on, -1 for none."""
+        return int(self.source.functions["depends"](self.m, x, a))
+
+    def evolve(self, x: Any, theta: Any, a: int) -> Any:
+        """θ' = φ(θ, x, a)."""
+        after = to_words(self.source.theta, theta).view(self.source.theta).view(np.recarray)[0]
+        if "evolve" in self.source.functions:
+            self.source.functions["evolve"](self.m, x, theta, a, after)
+        return after
+
+
+def interpreted(source: Source) -> Functions:
+    """The same erased functions, run by Python through ctypes callbacks."""
+    plain = Plain(source)
+    failures: list[BaseException] = []
+    x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
+
+    def words_at(address: int, count: int) -> Any:
+        return np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(address))
+
+    def state_at(address: int) -> Any:
+        return words_at(address, x_words).view(source.state).view(np.recarray)[0]
+
+    def theta_at(address: int) -> Any:
+        return words_at(address, theta_words).view(source.theta).view(np.recarray)[0]
+
+    def transition(m: int, x: int, theta: int, a: int, y: int, p: int) -> int:
+        out = words_at(y, x_words * source.outcomes).reshape(source.outcomes, x_words)
+        chance = words_at(p, source.outcomes).view(np.float64)
+        for i, (record, probability) in enumerate(plain.transition(state_at(x), theta_at(theta), a)):
+            out[i] = to_words(source.state, record)
+            chance[i] = probability
+        return source.outcomes
+
+    def observation(m: int, y: int, theta: int, a: int, z: int) -> int:
+        words_at(z, source.observations + 1).view(np.float64)[:] = plain.observation(state_at(y), theta_at(theta), a)
+        return 0
+
+    def evolve(m: int, x: int, theta: int, a: int, theta_next: int) -> int:
+        words_at(theta_next, theta_words)[:] = to_words(source.theta, plain.evolve(state_at(x), theta_at(theta), a))
+        return 0
+
+    callbacks: dict[str, Callable[..., Any]] = {
+        "transition": transition,
+        "observation": observation,
+        "reward": lambda m, x, theta, a: plain.reward(state_at(x), theta_at(theta), a),
+        "terminal": lambda m, x: int(plain.terminal(state_at(x))),
+        "legal": lambda m, x, a: int(plain.legal(state_at(x), a)),
+        "depends": lambda m, x, a: plain.depends(state_at(x), a),
+        "evolve": evolve,
+    }
+
+    def guarded(name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        failed: Any = float("nan") if name == "reward" else erased.FAILED
+
+        def call(*arguments: int) -> Any:
+            try:
+                return callback(*arguments)
+            except BaseException as error:  # noqa: BLE001  ctypes would swallow it: kept, and raised by the caller
+                failures.append(error)
+                return failed
+
+        return call
+
+    pointers = {name: erased.c_function_type(name)(guarded(name, callbacks[name])) for name in source.functions}
+    addresses = {name: int(ctypes.cast(f, ctypes.c_void_p).value or 0) for name, f in pointers.items()}
+    return Functions(addresses, (pointers,), failures)

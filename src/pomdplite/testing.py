@@ -1,0 +1,77 @@
+"""The conformance suite: what every problem and every planner must do. Run it on your own models and planners.
+
+def test_my_robot():
+    pomdplite.testing.problem_conforms(MyRobot())
+"""
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+
+from pomdplite import rng
+from pomdplite.beliefs import initial_belief
+from pomdplite.checking import check_model
+from pomdplite.dynamics import pick
+from pomdplite.experiments import run_episode
+from pomdplite.layout import to_words
+from pomdplite.model import Model
+from pomdplite.planners.base import Planner
+from pomdplite.views import text
+from pomdplite.worlds import ModelWorld
+
+
+def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
+    """Raise AssertionError, or the model's own error, if the model does not conform."""
+    check_model(model, states=200, calls=2000).raise_if_wrong()
+    world = ModelWorld(model)
+    choices = rng.stream(seed)
+    for episode in range(episodes):
+        histories = []
+        for _ in range(2):  # the same seed gives the same world
+            world.reset(seed, episode)
+            belief = initial_belief(model)
+            s, history = belief.view.root(), []
+            draws = choices.copy()
+            for _ in range(min(30, model.episode_limit)):
+                legal = [a for a in range(len(model.actions)) if model.plain.legal(world.x, a)]
+                a = legal[pick(np.full(len(legal), 1 / len(legal)), len(legal), rng.uniform(draws))]
+                outcome = world.step(a)
+                s = belief.advance(s, a, outcome.y, outcome.o)  # the world never does what the model calls impossible
+                assert np.isfinite(belief.probabilities).all()
+                for block in range(belief.view.table.blocks):
+                    first, last = belief.view.table.offsets[block : block + 2]
+                    assert abs(belief.probabilities[first:last].sum() - 1) < 1e-9
+                history.append((a, outcome.y.tobytes(), outcome.o, outcome.reward))
+                if outcome.over:
+                    break
+            histories.append(history)
+        assert histories[0] == histories[1], "the same seed gave two different episodes"
+        rng.uniform(choices)
+    assert text.drawing(model, model.initial_state(), [c.prior for c in model.hidden.components])
+    twin = pickle.loads(pickle.dumps(model))  # noqa: S301
+    first_words = [to_words(m.state.dtype, m.initial_state()) for m in (model, twin)]
+    assert np.array_equal(*first_words), "a pickled model starts elsewhere"
+
+
+def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes: int = 3, seed: int = 0) -> None:
+    """Raise AssertionError if the planner does not conform on this model."""
+    planner, world = make(model), ModelWorld(model)
+    first = [run_episode(planner, world, seed, i) for i in range(episodes)]
+    again = [run_episode(planner, world, seed, i) for i in reversed(range(episodes))][::-1]
+    other = [run_episode(make(model), world, seed, i) for i in range(episodes)]
+    for i, episode in enumerate(first):
+        same = (again[i].discounted, again[i].steps, other[i].discounted, other[i].steps)
+        assert same == (episode.discounted, episode.steps) * 2, "the same seed gave two different episodes"
+        assert episode.steps <= model.episode_limit
+    planner.reset(seed)
+    decision = planner.decide()
+    legal = [a for a in range(len(model.actions)) if model.plain.legal(model.initial_state(), a)]
+    assert decision.action in legal, "an illegal action was chosen"
+    assert sorted(decision.actions.tolist()) == legal, "the decision does not speak of every legal action"
+    assert np.isfinite(decision.q).all() and decision.seconds >= 0
+    rows = decision.table(model.actions)
+    assert rows[0].q >= decision.value - 1e-6 and all(abs(r.q - r.reward - r.bonus) < 1e-9 for r in rows)
+    twin = pickle.loads(pickle.dumps(planner))  # noqa: S301
+    twin.reset(seed)
+    assert twin.decide().action == decision.action, "a pickled planner decides otherwise"

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+import pomdplite as pl
+from pomdplite.layout import empty_record, from_words, hidden_table, to_words
+
+
+def test_records_are_whole_words_and_survive_the_way_to_words_and_back():
+    state = pl.State(flag=bool, row=np.int16, speed=float, grid=(np.int8, 5), door=("open", "shut"))
+    assert state.dtype.itemsize % 8 == 0
+    x = empty_record(state.dtype)
+    x.flag, x.row, x.speed, x.grid[2], x.door = True, -3, 2.5, 7, 1
+    y = from_words(state.dtype, to_words(state.dtype, x))
+    assert (y.flag, y.row, y.speed, y.grid.tolist(), y.door) == (True, -3, 2.5, [0, 0, 7, 0, 0], 1)
+    assert state.describe(x) == "flag=True row=-3 speed=2.5 grid=[0, 0, 7, 0, 0] door=shut"
+
+
+def test_minus_zero_and_zero_are_one_state():
+    state = pl.State(speed=float)
+    x, y = empty_record(state.dtype), empty_record(state.dtype)
+    x.speed, y.speed = 0.0, -0.0
+    assert np.array_equal(to_words(state.dtype, x), to_words(state.dtype, y))
+
+
+def test_hidden_values_are_numbers_themselves_or_indices_of_names():
+    hidden = pl.Hidden(mass={0.5: 0.25, 2.0: 0.75}, kind=("a", "b", "c"))
+    theta = hidden.record([1, 2])
+    assert (theta.mass, theta.kind) == (2.0, 2)
+    assert hidden.indices(theta) == [1, 2]
+    assert hidden.describe(theta) == "mass=2.0 kind=c"
+    assert hidden.size == 6
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_table_lists_values_with_their_prior(joint):
+    hidden = pl.Hidden(mass={0.5: 0.25, 2.0: 0.75}, kind=("a", "b", "c"))
+    table = hidden_table(hidden, joint=joint, evolves=True)
+    assert table.offsets.tolist() == ([0, 6, 7] if joint else [0, 2, 5, 6])
+    marginals = table.marginals(table.prior)
+    np.testing.assert_allclose(marginals[0], [0.25, 0.75])
+    np.testing.assert_allclose(marginals[1], [1 / 3] * 3)
+
+
+def test_maps_wider_than_a_word_keep_every_entry():
+    hidden = pl.Hidden(cell=tuple(range(42)))
+    table = hidden_table(hidden, joint=True, evolves=True)
+    assert table.map_words == 5  # 42 entries of 6 bits, 10 to a word
+    read = [
+        (int(table.identity[w]) >> int(s)) & int(table.map_mask[0])
+        for w, s in zip(table.map_word[:42], table.map_shift[:42], strict=True)
+    ]
+    assert read == list(range(42))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pl.Hidden(), "at least one component"),
+        (lambda: pl.Hidden(a=()), "no values"),
+        (lambda: pl.Hidden(a=("x", "x")), "twice"),
+        (lambda: pl.Hidden(a=("x", 1)), "mixes names and numbers"),
+        (lambda: pl.Hidden(a={"x": 0.5, "y": 0.6}), "sums to 1.1"),
+        (lambda: pl.Hidden(a="left"), "give its values"),
+        (lambda: pl.Hidden(a=pl.independent(3, ("x", "y"), prior=[0.1, 0.2, 0.7])), "prior has shape"),
+        (lambda: pl.State(x=dict), "not a type a state can hold"),
+        (lambda: pl.State(x=(int, 3, 4)), "a type, a tuple of names"),
+    ],
+)
+def test_bad_layouts_are_refused_with_the_reason(make, message):
+    with pytest.raises(pl.ModelError, match=message):
+        make()
