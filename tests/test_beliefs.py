@@ -59,7 +59,9 @@ def test_factored_agrees_with_flattened(seed, changing):
         outcome = world.step(a)
         one.update(x, a, world.x, outcome.o)
         two.update(x, a, world.x, outcome.o)
-        for mine, other in zip(one.marginals() + one.marginals_now(), two.marginals() + two.marginals_now(), strict=True):
+        for mine, other in zip(
+            one.marginals() + one.marginals_now(), two.marginals() + two.marginals_now(), strict=True
+        ):
             np.testing.assert_allclose(mine, other, atol=1e-9)
         assert abs(one.entropy() - two.entropy()) < 1e-9
 

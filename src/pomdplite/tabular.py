@@ -52,17 +52,20 @@ def tabular(
     t, r, z, later = tables
     x_count, theta_count, a_count, _ = t.shape
     names.fill(x_count, theta_count, a_count, z.shape[-1])
-    _check_probabilities("transition", t, names, "x'", zero_allowed=False)
-    _check_probabilities("observation", z, names, "o", zero_allowed=True)
-    if not np.all(np.isfinite(r)):
-        x, theta, a = (int(i) for i in np.argwhere(~np.isfinite(r))[0])
-        raise ModelError(f"reward is {r[x, theta, a]} at {names.place(x, theta, a)}.")
     allowed = np.ones((x_count, a_count), bool) if legal is None else np.asarray(legal, bool)
     if allowed.shape != (x_count, a_count):
         raise ModelError(f"legal has shape {allowed.shape}; expected {(x_count, a_count)}, [x, a].")
     ends = np.zeros(x_count, bool)
     for end in terminal:
         ends[names.index("states", end)] = True
+    # Nobody acts in a terminal state or takes an illegal action, so their rows may be left out.
+    for x, theta, a in np.argwhere((t.sum(axis=-1) == 0) & (ends[:, None, None] | ~allowed[:, None, :])):
+        t[x, theta, a, x] = 1.0
+    _check_probabilities("transition", t, names, "x'", zero_allowed=False)
+    _check_probabilities("observation", z, names, "o", zero_allowed=True)
+    if not np.all(np.isfinite(r)):
+        x, theta, a = (int(i) for i in np.argwhere(~np.isfinite(r))[0])
+        raise ModelError(f"reward is {r[x, theta, a]} at {names.place(x, theta, a)}.")
     weights = np.full(theta_count, 1 / theta_count) if prior is None else np.asarray(prior, float)
     if weights.shape != (theta_count,):
         raise ModelError(f"prior has {weights.size} numbers for {theta_count} hidden values.")
@@ -201,7 +204,7 @@ def _with_theta(what: str, table: Floats, full: int, thetas: int, shape: str) ->
         table = np.repeat(table[:, None], thetas, axis=1)
     if table.ndim != full:
         raise ModelError(f"{what} has {table.ndim} dimensions; expected {shape}.")
-    return np.ascontiguousarray(table)
+    return np.array(table, order="C")  # a copy: the caller keeps its own
 
 
 def _deterministic(later: NDArray[Any], x_count: int, thetas: int, a_count: int) -> Ints:

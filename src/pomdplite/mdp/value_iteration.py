@@ -409,8 +409,22 @@ def _endless(
                         if t < first or t >= last or not inside[t - first]:
                             inside[i] = False
                             shrinking = True
+    if not np.any(inside):
+        return first, -1, 0.0
+    # The mean reward of a step in there: the stationary distribution of the (lazy) chain, by power iteration.
+    weight = inside / inside.sum()
+    for _ in range(2000):
+        flow = 0.5 * weight
+        for i in range(n):
+            if inside[i]:
+                r = graph.row[pairs[i]]
+                for j in range(rows.branches[r]):
+                    chance = values.chance[rows.first_branch[r] + j]
+                    if chance > 0.0:
+                        flow[graph.next[edges[i] + j] - first] += 0.5 * chance * weight[i]
+        weight = flow
+    gain = 0.0
     for i in range(n):
-        if inside[i]:
-            q = _q(graph, rows, values, pairs[i], edges[i], v, gamma)
-            return first + i, pairs[i], q - v[first + i]
-    return first, -1, 0.0
+        gain += weight[i] * values.internal[graph.row[pairs[i]]]
+    most = np.argmax(weight)
+    return first + most, pairs[most], gain

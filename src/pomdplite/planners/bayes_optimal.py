@@ -24,6 +24,7 @@ from pomdplite.planners.base import Decision, Planner, choose
 RESOLUTION = 1e-10  # beliefs closer than this in every entry are one
 _STATES = 100_000  # reachable states, more is no small model
 _MOST_SWEEPS = 100_000
+_EXACT = 1e-12  # residual of the values that bound the tail
 
 
 class Tree(NamedTuple):
@@ -120,7 +121,7 @@ def _informed(reachable: Reachable, model: Model) -> Floats:
     for theta in range(count):
         b = np.zeros(count + 1)
         b[theta] = b[-1] = 1.0
-        known = ValueIteration(reachable, model.discount, 0.0)
+        known = ValueIteration(reachable, model.discount, 0.0, tolerance=_EXACT)
         known.reset(b)
         values[:, theta] = known.values
     return values
@@ -158,7 +159,7 @@ def _follow(graph: Graph, rows: Rows, a: int, theta: int, count: int, gamma: flo
                 total += gamma * rows.pool[at + count + j * count + theta] * v[graph.next[chosen_edge + j]]
             left = max(left, abs(total - v[s]))
             v[s] = total
-        if left <= 1e-11:
+        if left <= _EXACT:
             return True
     return False
 

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from known_values import TIGER_LEAD, TIGER_LEAD_VALUE, TIGER_VALUE
+from models import best_value, start, tables
+
+import pomdplite as pl
+from pomdplite.planners import PLANNERS
+from pomdplite.testing import planner_conforms
+
+SMALL = {"tiger": pl.Tiger, "rocksample-2": lambda: pl.RockSample(2, [(0, 1), (1, 1)])}
+
+
+@pytest.mark.parametrize("problem", SMALL)
+@pytest.mark.parametrize("name", PLANNERS)
+def test_every_planner_conforms_on_every_small_problem(name, problem):
+    planner_conforms(lambda model: pl.make_planner(name, model), SMALL[problem]())
+
+
+@pytest.mark.parametrize("beta", TIGER_LEAD)
+def test_pomdp_lite_on_tiger_stops_at_the_known_lead(beta):
+    planner = pl.PomdpLite(pl.Tiger(), beta=beta)
+    planner.reset()
+    lead = 0
+    while planner.decide().name == "listen":
+        planner.update("listen", planner.state, "hear-left")
+        lead += 1
+    assert lead == TIGER_LEAD[beta]
+    assert planner.decide().name == "open-right"
+
+
+def lead_value(lead: int, gamma: float) -> float:
+    """The exact value of a Tiger planner that stops at this lead, by solving its chain of net hearings."""
+    n = 2 * lead + 1
+    matrix, right = np.eye(n), np.zeros(n)
+    for i in range(n):
+        d = i - lead
+        p = 0.85**d / (0.85**d + 0.15**d)  # tiger on the side heard more
+        if abs(d) == lead:
+            right[i] = 10 * max(p, 1 - p) - 100 * min(p, 1 - p)
+            continue
+        up = 0.85 * p + 0.15 * (1 - p)
+        right[i] = -1
+        matrix[i, i + 1] -= gamma * up
+        matrix[i, i - 1] -= gamma * (1 - up)
+    return float(np.linalg.solve(matrix, right)[lead])
+
+
+@pytest.mark.parametrize("lead", TIGER_LEAD_VALUE)
+def test_the_leads_are_worth_what_is_known(lead):
+    assert abs(lead_value(lead, 0.95) - TIGER_LEAD_VALUE[lead]) < 0.001
+
+
+@pytest.mark.parametrize("discount", TIGER_VALUE)
+def test_bayes_optimal_on_tiger(discount):
+    planner = pl.BayesOptimal(pl.Tiger(discount=discount))
+    planner.reset()
+    decision = planner.decide()
+    low, high = decision.bounds
+    assert abs(decision.value - TIGER_VALUE[discount]) < 0.0006
+    assert 0 <= high - low < 1e-6
+    assert abs(decision.value - lead_value(3, discount)) < 1e-8
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(layered=True))
+def test_bayes_optimal_is_the_value_of_the_belief_mdp(m):
+    planner = pl.BayesOptimal(m.model(), nodes=20_000)
+    planner.reset()
+    assert abs(planner.decide().value - best_value(m, start(m), 0)) < 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables())
+def test_the_bounds_of_a_short_search_hold_those_of_a_long_one(m):
+    assume(0 not in m.terminal)
+    bounds = []
+    for horizon in (1, 3, 6):
+        planner = pl.BayesOptimal(m.model(), horizon=horizon, nodes=30_000)
+        planner.reset()
+        bounds.append(planner.decide().bounds)
+    for (low, high), (tighter_low, tighter_high) in zip(bounds, bounds[1:], strict=False):
+        assert low <= tighter_low + 1e-8 and tighter_high <= high + 1e-8
+        assert tighter_low <= tighter_high + 1e-8
+
+
+def test_bayes_optimal_reports_what_it_could_not_search():
+    planner = pl.BayesOptimal(pl.RockSample(3, [(0, 2), (2, 0), (1, 1)]), nodes=300)
+    planner.reset()
+    decision = planner.decide()
+    low, high = decision.bounds
+    assert decision.states <= 300 and high - low > 0.01 and decision.residual == high - low
+
+
+def test_pomdp_lite_with_the_problems_beta_is_bayes_optimal_on_tiger():
+    result = pl.evaluate("tiger", "pomdp-lite", episodes=4000, seed=5)
+    best = pl.evaluate("tiger", "bayes-optimal", episodes=4000, seed=5)
+    assert abs(result.mean - TIGER_VALUE[0.95]) < 3 * result.stderr
+    assert result.returns.tolist() == best.returns.tolist()
+
+
+def test_mean_mdp_does_not_explore():
+    planner = pl.MeanMdp(pl.make("rocksample-4-4"))
+    planner.reset()
+    decision = planner.decide()
+    assert decision.name == "east" and decision.bonus_part.tolist() == [0.0] * len(decision.q)
+
+
+def test_beta_defaults_to_the_models_own_or_to_a_share_of_the_reward_range():
+    assert pl.PomdpLite(pl.Tiger()).beta == 30.0
+    plain = pl.tabular([[[[1.0]], [[1.0]]]], [[[0.0], [4.0]]], discount=0.9)
+    planner = pl.PomdpLite(plain)
+    planner.reset()
+    assert planner.beta == pytest.approx(0.05 * 4.0)
+
+
+@pytest.mark.parametrize("beta", [-1.0, float("nan"), float("inf")])
+def test_a_senseless_beta_is_refused(beta):
+    with pytest.raises(pl.UsageError, match="beta must be"):
+        pl.PomdpLite(pl.Tiger(), beta=beta)
+
+
+def test_a_state_outside_the_model_is_planned_from():
+    """A world other than the model may put the agent where the model never leads."""
+    planner = pl.PomdpLite(pl.tabular(
+        {("a", "go"): "over", ("b", "go"): "over", ("over", "go"): "over"},
+        {("a", "go"): 1.0, ("b", "go"): 2.0, ("b", "yes", "go"): 4.0},
+        discount=0.9, states=("a", "b", "over"), hidden=("no", "yes"), actions=("go",), terminal=("over",),
+    ))  # fmt: skip
+    planner.reset()
+    assert planner.decide().value == 1.0
+    planner.s = planner.view.words(planner.model.state_record((1,)), planner.belief.maps)
+    assert planner.decide().value == 3.0
