@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -79,7 +81,7 @@ def test_the_bounds_of_a_short_search_hold_those_of_a_long_one(m):
         planner = pl.BayesOptimal(m.model(), horizon=horizon, nodes=30_000)
         planner.reset()
         bounds.append(planner.decide().bounds)
-    for (low, high), (tighter_low, tighter_high) in zip(bounds, bounds[1:], strict=False):
+    for (low, high), (tighter_low, tighter_high) in pairwise(bounds):
         assert low <= tighter_low + 1e-8 and tighter_high <= high + 1e-8
         assert tighter_low <= tighter_high + 1e-8
 

@@ -316,11 +316,13 @@ class _Check:
     def probabilities(self, function: str, p: Any, where: str) -> bool:
         """Whether p is a distribution; said if not."""
         if not np.all(np.isfinite(p)):
-            self.note(function, f"{function} gives the probability {p[~np.isfinite(p)][0]} at {where}.")
+            self.note(f"{function} number", f"{function} gives the probability {p[~np.isfinite(p)][0]} at {where}.")
         elif np.any(p < 0):
-            self.note(function, f"{function} gives the negative probability {p.min():g} at {where}.")
+            self.note(f"{function} sign", f"{function} gives the negative probability {p.min():g} at {where}.")
         elif abs(p.sum() - 1) > _SUM_TOLERANCE:
-            self.note(function, f"{function} gives probabilities that sum to {p.sum():.9g}, not 1, at {where}.")
+            self.note(
+                f"{function} sum", f"{function} gives probabilities that sum to {p.sum():.9g}, not 1, at {where}."
+            )
         else:
             return True
         return False
@@ -344,7 +346,7 @@ class _Check:
         return self.hidden.components[component].name if component >= 0 else "no component"
 
     def ok_so_far(self, kind: str) -> bool:
-        return kind not in self.first
+        return not any(known.startswith(kind) for known in self.first)
 
     def note(self, kind: str, message: str, *, fatal: bool = True) -> None:
         self.first.setdefault(kind, (message, fatal))

@@ -72,17 +72,17 @@ def _describe(title: str, name: str, function: Callable[..., Any], message: str)
         for path, number in re.findall(r'File "([^"]+)", line (\d+)', message)
         if Path(path).name == file.name and first <= int(number) <= last
     ]
-    missing = re.search(r"Field (\w+) was not found", message)
-    if missing and not places:
-        places = [first + i for i, code in enumerate(lines) if f".{missing[1]}" in code]
-    line = places[-1] if places else first
-    text = lines[line - first].strip() if 0 <= line - first < len(lines) else ""
-    cause = _last_line(message)
+    cause, culprit = _last_line(message), None
     for pattern, meaning in _CAUSES:
         found = re.search(pattern, message, re.DOTALL if r"\n" in pattern else 0)
         if found:
-            cause = meaning.format(*(group for group in found.groups() if group is not None), "?", "?")
+            groups = [group for group in found.groups() if group is not None]
+            cause, culprit = meaning.format(*groups, "?", "?"), groups[0] if groups else None
             break
+    if not places and culprit:  # Numba does not always say where: look for the word
+        places = [first + i for i, code in enumerate(lines) if re.search(rf"\b{culprit}\b", code)]
+    line = places[-1] if places else first
+    text = lines[line - first].strip() if 0 <= line - first < len(lines) else ""
     where = f"{file}, line {line}" + (f": {text}" if text else "")
     return ModelError(
         f"{title}.{name} cannot be compiled ({where}). Cause: {cause} "

@@ -49,9 +49,9 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
         assert histories[0] == histories[1], "the same seed gave two different episodes"
         rng.uniform(choices)
     assert text.drawing(model, model.initial_state(), [c.prior for c in model.hidden.components])
-    twin = pickle.loads(pickle.dumps(model))  # noqa: S301
-    first_words = [to_words(m.state.dtype, m.initial_state()) for m in (model, twin)]
-    assert np.array_equal(*first_words), "a pickled model starts elsewhere"
+    twin = pickle.loads(pickle.dumps(model))
+    here, there = (to_words(m.state.dtype, m.initial_state()) for m in (model, twin))
+    assert np.array_equal(here, there), "a pickled model starts elsewhere"
 
 
 def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes: int = 3, seed: int = 0) -> None:
@@ -72,6 +72,6 @@ def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes
     assert np.isfinite(decision.q).all() and decision.seconds >= 0
     rows = decision.table(model.actions)
     assert rows[0].q >= decision.value - 1e-6 and all(abs(r.q - r.reward - r.bonus) < 1e-9 for r in rows)
-    twin = pickle.loads(pickle.dumps(planner))  # noqa: S301
+    twin = pickle.loads(pickle.dumps(planner))
     twin.reset(seed)
     assert twin.decide().action == decision.action, "a pickled planner decides otherwise"

@@ -1,17 +1,14 @@
 """Many episodes, alone or on worker processes, with the same result to the last byte."""
 
-import multiprocessing
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.errors import UsageError
 from pomdplite.experiments.episode import Episode, run_episode
+from pomdplite.experiments.parallel import play
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import make_planner
@@ -131,37 +128,4 @@ def _played(planner: Planner, seed: int, episodes: int, workers: int) -> Iterato
         for index in range(episodes):
             yield run_episode(planner, world, seed, index)
         return
-    # Forked workers inherit the prepared planner; where there is no fork they get a copy and prepare it themselves.
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
-    chunk = max(1, min(200, episodes // (8 * workers)))
-    chunks = [range(first, min(first + chunk, episodes)) for first in range(0, episodes, chunk)]
-    with ProcessPoolExecutor(workers, context, initializer=_adopt, initargs=(planner,)) as pool:
-        futures = [pool.submit(_play, seed, indices) for indices in chunks]
-        try:
-            for future in as_completed(futures):
-                yield from future.result()
-        except BrokenProcessPool:
-            raise PomdpLiteError(
-                "a worker process died (out of memory, or killed); try fewer workers. Finished episodes are reported."
-            ) from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-_adopted: list[tuple[Planner, ModelWorld]] = []  # a worker process's own planner and world
-
-
-def _adopt(planner: Planner) -> None:
-    planner.prepare()
-    _adopted[:] = [(planner, ModelWorld(planner.model))]
-
-
-def _play(seed: int, indices: range) -> list[Episode]:
-    planner, world = _adopted[0]
-    return [run_episode(planner, world, seed, index) for index in indices]
-
-
-def default_workers() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield from play(planner, seed, range(episodes), workers)

@@ -23,7 +23,7 @@ from pomdplite.model import KernelView
 
 log = logging.getLogger("pomdplite")
 
-STATE_LIMIT = 2_000_000  # states; about 1 GB for a problem like RockSample
+STATE_LIMIT = 1_000_000  # states; about half a gigabyte for a problem like RockSample
 _SUM_TOLERANCE = 1e-6  # by how much probabilities may miss one
 _SLICE = 20_000  # states expanded between two looks at Ctrl-C and progress
 

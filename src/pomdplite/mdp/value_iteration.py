@@ -426,5 +426,5 @@ def _endless(
     gain = 0.0
     for i in range(n):
         gain += weight[i] * values.internal[graph.row[pairs[i]]]
-    most = np.argmax(weight)
+    most = int(np.argmax(weight))
     return first + most, pairs[most], gain

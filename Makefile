@@ -1,0 +1,32 @@
+# Every target sets itself up: `make demo` and `make test` work on a fresh clone with Python 3.11+.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: demo test test-slow check bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/demo.py
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(INSTALLED)
+	$(BIN)/python -m pytest -m slow
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/run.py
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@echo "installing into .venv (once)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

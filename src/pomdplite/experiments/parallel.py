@@ -1,0 +1,92 @@
+"""Episodes on worker processes: handed out in small batches, given back one by one, workers watched.
+
+Forked workers inherit the prepared planner; where there is no fork they get a copy and prepare it themselves.
+Which worker plays an episode changes nothing in it, so neither does their number.
+"""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from pomdplite.errors import PomdpLiteError
+from pomdplite.experiments.episode import Episode, run_episode
+from pomdplite.planners.base import Planner
+from pomdplite.worlds import ModelWorld
+
+_BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
+
+
+def play(planner: Planner, seed: int, indices: range, workers: int) -> Iterator[Episode]:
+    """Play these episodes, in any order; an error in a worker is raised here."""
+    context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
+    waiting = list(reversed(indices))
+    pipes: dict[Any, tuple[Connection, Any]] = {}  # parent's end -> (itself, process)
+    for _ in range(workers):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(planner, seed, theirs), daemon=True)  # type: ignore[attr-defined]
+        process.start()
+        theirs.close()
+        pipes[ours] = (ours, process)
+    batch = dict.fromkeys(pipes, 1)
+    try:
+        busy = set()
+        for pipe in pipes:
+            busy |= _hand_out(pipe, waiting, 1)
+        while busy:
+            for pipe in wait(list(busy)):
+                episodes, seconds, error = _receive(pipe, pipes[pipe][1])
+                yield from episodes
+                if error is not None:
+                    raise error
+                if seconds < _BATCH_SECONDS:
+                    batch[pipe] = min(2 * batch[pipe], 1 + len(waiting) // (2 * workers))
+                busy.discard(pipe)
+                busy |= _hand_out(pipe, waiting, batch[pipe])
+    finally:
+        for pipe, process in pipes.values():
+            pipe.close()
+            process.terminate()
+        for _, process in pipes.values():
+            process.join()
+
+
+def _hand_out(pipe: Any, waiting: list[int], count: int) -> set[Any]:
+    """Give the worker its next episodes; the pipe to wait for, if there were any."""
+    batch = [waiting.pop() for _ in range(min(count, len(waiting)))]
+    if not batch:
+        return set()
+    pipe.send(batch)
+    return {pipe}
+
+
+def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float, BaseException | None]:
+    try:
+        return pipe.recv()
+    except EOFError:
+        process.join()
+        raise PomdpLiteError(
+            f"a worker process died (exit code {process.exitcode}: killed, or out of memory); try fewer workers."
+        ) from None
+
+
+def _work(planner: Planner, seed: int, pipe: Connection) -> None:
+    """A worker: play batches until the other end closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    planner.prepare()
+    world = ModelWorld(planner.model)
+    while True:
+        try:
+            batch = pipe.recv()
+        except EOFError:
+            return
+        started, episodes, error = time.perf_counter(), [], None
+        try:
+            for index in batch:
+                episodes.append(run_episode(planner, world, seed, index))
+        except Exception as problem:  # noqa: BLE001  sent to the parent, which raises it
+            error = problem
+        pipe.send((episodes, time.perf_counter() - started, error))

@@ -1,0 +1,159 @@
+"""check_model finds each kind of mistake and names its place."""
+
+import random
+
+import numpy as np
+import pytest
+
+import pomdplite as pl
+from pomdplite.problems import PROBLEMS
+
+
+def findings(base=pl.Tiger, *args, **functions) -> str:
+    report = pl.check_model(type("Broken", (base,), functions)(*args))
+    assert not report.ok
+    with pytest.raises(pl.ModelError):
+        report.raise_if_wrong()
+    return str(report)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_shipped_problems_are_right(name):
+    report = pl.check_model(pl.make(name), states=60, calls=1500)
+    assert report.ok and not report.findings and report.states > 0
+
+
+def test_probabilities_that_do_not_sum_to_one():
+    def observation(m, y, theta, a, z):
+        if a == 0:
+            z[0] = 0.5
+
+    text = findings(observation=observation)
+    assert "observation gives probabilities that sum to 0.5, not 1" in text
+    assert "x = (opened=none), theta: tiger=left, action 'listen'" in text
+
+
+class Walk(pl.Model):
+    """Two outcomes; p is what is wrong in the tests below."""
+
+    state = pl.State(place=int)
+    hidden = pl.Hidden(slope=(0.2, 0.7))
+    actions = ("step",)
+    discount = 0.9
+    outcomes = 2
+    sum, extra = 1.0, 0.0
+
+    def transition(m, x, theta, a, y, p):
+        y[0].place = 1
+        p[0] = theta.slope + m.extra
+        p[1] = m.sum - p[0]
+
+    def reward(m, x, theta, a):
+        return 0.0
+
+
+def test_next_states_that_do_not_sum_to_one_or_are_negative():
+    assert pl.check_model(Walk()).ok
+    text = findings(Walk, sum=0.9)
+    assert "transition gives probabilities that sum to 0.9, not 1, at x = (place=0), theta: slope=0.2" in text
+    assert "transition gives the negative probability -0.2" in findings(Walk, extra=0.5)
+    for wrong, words in (({"sum": 0.9}, "sum to 0.9"), ({"extra": 0.5}, "negative probability, -0.2")):
+        with pytest.raises(pl.ModelError, match=words):  # planning refuses it as well
+            pl.PomdpLite(type("Broken", (Walk,), wrong)()).reset()
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_rewards_that_are_no_numbers(wrong):
+    def reward(m, x, theta, a):
+        return m.wrong if a == 1 else 0.0
+
+    text = findings(reward=reward, wrong=wrong)
+    assert f"reward gives {wrong} at x = (opened=none), theta: tiger=left, action 'open-left'" in text
+    assert "(and 1 more like it)" in text
+    with pytest.raises(pl.ModelError, match=f"reward gives {wrong} at"):
+        pl.PomdpLite(type("Broken", (pl.Tiger,), {"reward": reward, "wrong": wrong})()).reset()
+
+
+def test_next_states_by_chance():
+    def transition(m, x, theta, a, y):
+        y.opened = np.random.randint(3)
+
+    assert "transition gives different next states for the same arguments" in findings(transition=transition)
+
+
+def test_an_observation_that_never_occurs():
+    def observation(m, y, theta, a, z):
+        if a == 0:
+            z[0] = 1.0
+
+    assert "observation 'hear-right' has zero likelihood under every theta" in findings(observation=observation)
+
+
+def test_a_declared_dependence_that_is_not_true():
+    def depends(m, x, a):
+        return 0
+
+    text = findings(pl.RockSample, 2, [(0, 0), (1, 1)], depends=depends)
+    assert "depends names rock[0] at" in text and "differs between theta: rock[0]=" in text
+
+    def evolve(m, x, theta, a, theta_next):
+        theta_next.rock[1] = 0
+
+    assert "evolve changes rock[1] at" in findings(pl.RockSample, 2, [(0, 1), (1, 1)], evolve=evolve)
+
+
+def test_a_component_that_does_not_exist():
+    def depends(m, x, a):
+        return 7
+
+    assert "depends returned 7" in findings(pl.RockSample, 2, [(0, 0), (1, 1)], depends=depends)
+    with pytest.raises(pl.ModelError, match="depends returned 7"):
+        pl.PomdpLite(type("Broken", (pl.RockSample,), {"depends": depends})(2, [(0, 0), (1, 1)])).reset()
+
+
+def test_no_legal_action():
+    def legal(m, x, a):
+        return False
+
+    assert "no action is legal in x = (opened=none), which is not terminal" in findings(legal=legal)
+    with pytest.raises(pl.ModelError, match="no action is legal in x = "):
+        pl.PomdpLite(type("Broken", (pl.Tiger,), {"legal": legal})()).reset()
+
+
+def test_a_hidden_value_that_leaves_its_domain():
+    def evolve(m, x, theta, a, theta_next):
+        theta_next.tiger = theta.tiger + 1
+
+    text = findings(evolve=evolve)
+    assert "evolve leaves the domain of tiger at x = (opened=none), theta: tiger=right" in text
+    with pytest.raises(pl.ModelError, match="evolve leaves the hidden domain"):
+        pl.PomdpLite(type("Broken", (pl.Tiger,), {"evolve": evolve})()).reset()
+
+
+def test_a_hidden_value_that_changes_by_chance_is_no_pomdp_lite():
+    def evolve(m, x, theta, a, theta_next):
+        theta_next.tiger = random.randint(0, 1)
+
+    text = findings(evolve=evolve, compiled=False)
+    assert "not a POMDP-lite" in text and "changes by chance" in text
+
+
+def test_writing_to_the_arguments():
+    def transition(m, x, theta, a, y):
+        x.opened = a
+
+    assert "a function changes x or theta" in findings(transition=transition)
+
+
+def test_an_exception_is_a_finding_and_not_a_crash():
+    def observation(m, y, theta, a, z):
+        z[5] = 1.0
+
+    assert "observation raised IndexError at x = (opened=none)" in findings(observation=observation)
+
+
+def test_what_cannot_be_compiled_is_a_finding():
+    def reward(m, x, theta, a):
+        return float(eval("1.0"))
+
+    assert "Broken.reward cannot be compiled" in findings(reward=reward)

@@ -1,0 +1,111 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def run(*arguments: str, code: int = 0, **kwargs) -> subprocess.CompletedProcess:
+    done = subprocess.run([sys.executable, "-m", "pomdplite.cli", *arguments], capture_output=True, text=True, **kwargs)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_list_names_problems_and_planners():
+    text = run("list").stdout
+    for name in ("tiger", "rocksample-20-20", "pomdp-lite", "mean-mdp", "bayes-optimal"):
+        assert name in text
+
+
+def test_run_prints_one_json_object():
+    one, two = (
+        json.loads(
+            run("run", "tiger", "--beta", "30", "--episodes", "300", "--seed", "1", "--workers", w, "--json").stdout
+        )
+        for w in ("1", "2")
+    )
+    assert one["problem"] == "tiger" and one["planner"] == "pomdp-lite" and one["parameters"]["beta"] == 30
+    assert one["episodes"] == 300 and one["seed"] == 1 and one["version"]
+    assert abs(one["mean"] - 3.77) < 4 * one["stderr"]
+    low, high = one["ci95"]
+    assert low < one["mean"] < high and one["steps_mean"] > 3 and one["seconds_per_step"] > 0
+    for key in ("mean", "stderr", "ci95", "steps_mean"):
+        assert one[key] == two[key]
+
+
+def test_a_single_episode_has_no_standard_error():
+    assert json.loads(run("run", "tiger", "-n", "1", "--json").stdout)["stderr"] is None
+
+
+def test_run_prints_a_table():
+    text = run("run", "tiger", "--episodes", "50").stdout
+    assert "95 % interval" in text and "pomdp-lite" in text and "…" in text
+
+
+def test_show_tells_sizes_and_draws():
+    text = run("show", "rocksample-7-8").stdout
+    assert "12,545" in text and "256" in text and "13: north" in text and "[R]" in text and "5:50" in text
+    assert "more than" in run("show", "rocksample-20-20").stdout
+
+
+def test_watch_shows_every_step_and_saves_pictures(tmp_path):
+    pytest.importorskip("matplotlib")
+    text = run("watch", "tiger", "--seed", "3", "--pictures", str(tmp_path / "new" / "folder")).stdout
+    steps = text.count("step ")
+    assert steps >= 4 and "= reward" in text and "+ bonus" in text and "observed hear-" in text
+    pictures = sorted((tmp_path / "new" / "folder").glob("*.png"))
+    assert len(pictures) == text.count("value iteration:")
+    assert all(p.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" for p in pictures)
+
+
+def test_check_passes_and_fails(tmp_path):
+    assert "no mistakes found" in run("check", "tiger").stdout
+    (tmp_path / "robot.py").write_text(
+        "import pomdplite as pl\n"
+        "class Robot(pl.Tiger):\n"
+        "    def reward(m, x, theta, a):\n"
+        "        return 0.0 / 0.0 if a == 1 else 1.0\n"
+    )
+    assert "reward raised ZeroDivisionError" in run("check", f"{tmp_path}/robot.py:Robot", code=1).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "tigger"), "no problem 'tigger'"),
+        (("run", "tiger", "--planner", "oracle"), "no planner 'oracle'"),
+        (("run", "tiger", "--episodes", "0"), "--episodes"),
+        (("run", "tiger", "--beta", "much"), "--beta"),
+        (("run", "tiger", "--beta", "-3"), "beta must be a number of at least 0"),
+        (("run", "tiger", "--planner", "mean-mdp", "--beta", "3"), "no parameter 'beta'"),
+        (("run",), "Missing argument"),
+        (("fly",), "No such command"),
+        (("run", "tiger", "--fast"), "--fast"),
+        (("check", "nowhere.py:Robot"), "no file nowhere.py"),
+        (("watch", "tiger", "--pictures", "/proc/nowhere"), "cannot write pictures to"),
+    ],
+)
+def test_bad_arguments_get_one_line_and_code_2(arguments, message):
+    lines = run(*arguments, code=2).stderr.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("pomdplite: ") and message in lines[0]
+
+
+def test_a_model_too_large_for_the_exact_solver_is_told():
+    line = run("run", "rocksample-20-20", "-n", "1", code=1).stderr.strip().splitlines()[-1]
+    assert "reachable states" in line and "UCT" in line
+
+
+def test_an_interrupted_run_reports_what_was_done():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pomdplite.cli", "run", "rocksample-7-8", "--episodes", "100000", "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "80"},
+    )  # fmt: skip
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted after" in err and "Traceback" not in err
+    assert 0 < json.loads(out)["episodes"] < 100000

@@ -1,0 +1,67 @@
+"""Imports point one way: cli → experiments, views → planners, worlds → mdp → beliefs → model."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "pomdplite"
+
+# What each part of the package may import from it, besides itself.
+BASE = {"jit", "errors"}
+CORE = BASE | {"layout", "erased", "source", "compiling", "compile_errors", "interpreting", "model"}
+DYNAMICS = CORE | {"dynamics", "faults", "rng", "bonus"}
+ALLOWED = {
+    "jit": set(), "errors": set(), "rng": {"jit"}, "bonus": {"jit"}, "layout": BASE, "erased": {"jit"},
+    "source": BASE, "compile_errors": BASE, "compiling": BASE | {"erased", "compile_errors", "source"},
+    "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE, "tabular": CORE, "dynamics": CORE,
+    "faults": CORE | {"dynamics"},
+    "checking": CORE | {"rng"},
+    "beliefs": DYNAMICS,
+    "mdp": DYNAMICS | {"beliefs", "tabular"},
+    "planners": DYNAMICS | {"beliefs", "mdp"},
+    "problems": BASE | {"layout", "model", "rng"},
+    "worlds": DYNAMICS,
+    "experiments": DYNAMICS | {"beliefs", "planners", "problems", "worlds"},
+    "views": CORE | {"experiments", "planners"},
+    "testing": DYNAMICS | {"beliefs", "checking", "experiments", "planners", "views", "worlds"},
+    "cli": CORE | {"checking", "experiments", "mdp", "planners", "problems", "views", "worlds", "__init__"},
+}  # fmt: skip
+
+
+def imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pomdplite"):
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "pomdplite":
+                    found.add([*alias.name.split("."), "__init__"][1])
+    return found
+
+
+def test_every_module_imports_only_what_it_may():
+    for path in SOURCE.rglob("*.py"):
+        if path == SOURCE / "__init__.py":
+            continue
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        wrong = imported(path) - ALLOWED[part] - {part}
+        assert not wrong, f"{path.relative_to(SOURCE)} imports {sorted(wrong)}"
+
+
+def test_importing_the_library_imports_no_extra():
+    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'scipy', 'typer', 'pandas') if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+
+
+def test_addresses_are_handled_in_one_module_only():
+    """Turning an address into memory, or memory into an address, is erased.py's (and ctypes callbacks')."""
+    for path in SOURCE.rglob("*.py"):
+        if path.name not in ("erased.py", "interpreting.py"):
+            text = path.read_text()
+            assert not re.search(r"\b(carray|inttoptr|from_address)\b", text), path.name
