@@ -19,7 +19,9 @@ console = Console()
 def main() -> None:
     started = time.perf_counter()
     console.print("[bold]pomdplite[/bold]: RockSample(7,8), 8 rocks of unknown kind on a 7 × 7 grid\n", highlight=False)
-    with console.status("compiling for the first time (half a minute; later runs start at once) and building the model"):
+    with console.status(
+        "compiling for the first time (half a minute; later runs start at once) and building the model"
+    ):
         model = pl.make("rocksample-7-8")
         planners = [pl.PomdpLite(model), pl.MeanMdp(model)]
         for planner in planners:
@@ -50,7 +52,9 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     picture = folder / "rocksample-7-8.png"
     plots.save_highlights(model, steps, picture, f"RockSample(7,8), POMDP-lite: return {episode.discounted:.2f}")
-    console.print(f"\nThe same as a picture: {picture}   ({time.perf_counter() - started:.0f} s in all)", highlight=False)
+    console.print(
+        f"\nThe same as a picture: {picture}   ({time.perf_counter() - started:.0f} s in all)", highlight=False
+    )
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def run(
 
         def on_episode(episode: Episode) -> None:
             finished.append(episode)
-            progress.update(task, advance=1, description=f"{problem}  mean {_running(finished)}")
-            if len(finished) % max(1, episodes // 200) == 0 or len(finished) < 20:
+            if len(finished) % max(1, episodes // 200) == 0:
+                progress.update(task, completed=len(finished), description=f"{problem}  mean {_running(finished)}")
                 progress.refresh()
 
         try:

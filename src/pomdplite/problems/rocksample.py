@@ -133,8 +133,9 @@ class RockSample(Model):
         return "\n".join(lines)
 
     def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
-        """The map: rocks coloured from red (bad) to green (good), the rover as a blue triangle."""
-        from matplotlib.patches import Circle
+        """The map: rocks coloured from red (bad) to green (good), the rover's cell framed in blue."""
+        from matplotlib import colormaps
+        from matplotlib.patches import Circle, Rectangle
 
         axes.set(xlim=(-0.5, self.size + 0.5), ylim=(-0.5, self.size - 0.5), aspect="equal")
         axes.set_xticks(np.arange(-0.5, self.size), minor=True)
@@ -142,20 +143,19 @@ class RockSample(Model):
         axes.grid(which="minor", color="0.85")
         axes.axvspan(self.size - 0.5, self.size + 0.5, color="#cfe8cf")
         axes.text(self.size, (self.size - 1) / 2, "exit", rotation=90, ha="center", va="center", color="#2c6e2c")
+        small = 70 / self.size  # points, so that text fits its circle on any map
         for rock, (col, row) in enumerate(self.rocks):
             p = float(marginals[rock][GOOD])
-            axes.add_patch(Circle((col, row), 0.42, facecolor=_shade(p), edgecolor="0.3"))
-            axes.text(col, row + 0.12, str(rock), ha="center", va="center", fontsize=9, weight="bold")
-            axes.text(col, row - 0.2, f"{100 * p:.0f}%", ha="center", va="center", fontsize=6)
-        axes.plot(
-            [float(x.col)], [float(x.row) - 0.33], marker="^", markersize=12, color="#1f5fbf", mec="white", zorder=5
+            ink = "black" if 0.2 < p < 0.85 else "white"
+            axes.add_patch(Circle((col, row), 0.42, facecolor=colormaps["RdYlGn"](p), edgecolor="0.3"))
+            axes.text(col, row + 0.12, str(rock), ha="center", va="center", fontsize=small, weight="bold", color=ink)
+            axes.text(col, row - 0.2, f"{100 * p:.0f}%", ha="center", va="center", fontsize=0.65 * small, color=ink)
+        blue = "#1f5fbf"
+        corner = (float(x.col) - 0.5, float(x.row) - 0.5)
+        axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=blue, lw=3, zorder=5, clip_on=False))
+        axes.text(
+            corner[0] + 0.06, corner[1] + 0.94, "▲", color=blue, fontsize=0.8 * small, ha="left", va="top", zorder=6
         )
         axes.set_xticks(range(self.size))
         axes.set_yticks(range(self.size))
         axes.tick_params(length=0, which="both")
-
-
-def _shade(p: float) -> Any:
-    from matplotlib import colormaps
-
-    return colormaps["RdYlGn"](p)

@@ -1,0 +1,82 @@
+"""The documentation's code runs as it stands."""
+
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """(language, text) of every fenced block."""
+    return re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run_blocks(page: str, folder: Path, monkeypatch) -> dict:
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    scope: dict = {"__name__": "__main__"}
+    for language, text in blocks(page):
+        if language == "python":
+            named = re.match(r"# (\w+\.py)\n", text)
+            if named:
+                (folder / named[1]).write_text(text)
+            else:
+                exec(compile(text, page, "exec"), scope)  # noqa: S102
+        elif language == "console":
+            for line in text.splitlines():
+                assert line.startswith("$ pomdplite "), line
+                command = [sys.executable, "-m", "pomdplite.cli", *shlex.split(line.removeprefix("$ pomdplite "))]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return scope
+
+
+def test_tutorial(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    scope = run_blocks("docs/tutorial.md", tmp_path, monkeypatch)
+    assert scope["result"].planner == "bayes-optimal" and scope["result"].mean > 5
+    assert scope["decision"].name == "west"
+    printed = capsys.readouterr().out
+    for claimed in re.findall(
+        r"^(?:pomdp-lite|mean-mdp|bayes-optimal|west|east) .*$", (ROOT / "docs/tutorial.md").read_text(), re.M
+    ):
+        assert claimed in printed, f"the tutorial shows {claimed!r}, but this was printed:\n{printed}"
+    assert list((tmp_path / "pictures").glob("*.png"))
+
+
+def test_readme(tmp_path, monkeypatch):
+    scope = run_blocks("README.md", tmp_path, monkeypatch)
+    assert "planner" in scope
+
+
+@pytest.mark.parametrize("script", sorted(p.name for p in (ROOT / "examples").glob("*.py") if p.name != "demo.py"))
+def test_examples(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / script), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+
+
+def test_demo(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
+    text = capsys.readouterr().out
+    assert "POMDP-lite earns" in text and (tmp_path / "demo" / "rocksample-7-8.png").stat().st_size > 10_000
+
+
+def test_every_link_in_the_docs_leads_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_importing_all_of_the_public_names():
+    import pomdplite
+
+    assert all(hasattr(pomdplite, name) for name in pomdplite.__all__)
