@@ -131,7 +131,7 @@ def solver(table: Table, name: str) -> None:
         f"{name}: build the graph", f"{seconds:.2f} s", f"{pairs / seconds / 1e6:.1f} million state-actions/s"
     )
     root = reachable.find(view.root())
-    cold = best_of(3, lambda: ValueIteration(reachable, 0.95, 0.8).solve(root, view.table.prior))
+    cold = best_of(3, lambda: ValueIteration(reachable, 0.95, 0.8).solve_at(root, view.table.prior))
     table.add_row(f"{name}: solve cold", f"{1e3 * cold:.1f} ms", f"{pairs / cold / 1e6:.0f} million state-actions/s")
     warm_solver = ValueIteration(reachable, 0.95, 0.8)
     times = []
@@ -140,7 +140,7 @@ def solver(table: Table, name: str) -> None:
         b = view.table.prior.copy()
         b[2 * (i % 8) : 2 * (i % 8) + 2] = 0.1, 0.9
         started = time.perf_counter()
-        warm_solver.solve(root, b)
+        warm_solver.solve_at(root, b)
         times.append(time.perf_counter() - started)
     warm = float(np.median(times))
     table.add_row(f"{name}: solve after a look", f"{1e3 * warm:.1f} ms", f"{cold / warm:.1f} × faster than cold")

@@ -59,7 +59,7 @@ def test_warm_start_gives_what_a_cold_start_gives():
             p = chance.random()
             b[2 * rock : 2 * rock + 2] = [1 - p, p]
         cold = ValueIteration(reachable, 0.95, 0.8)
-        np.testing.assert_allclose(warm.solve(state, b).q, cold.solve(state, b).q, atol=5e-6)
+        np.testing.assert_allclose(warm.solve_at(state, b).q, cold.solve_at(state, b).q, atol=5e-6)
 
 
 def test_only_what_the_belief_change_touches_is_solved_again():

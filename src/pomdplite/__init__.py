@@ -1,6 +1,6 @@
 """pomdplite: planning under uncertainty when the hidden part of the world is fixed or changes deterministically."""
 
-from pomdplite.beliefs import CategoricalBelief, FactoredBelief, initial_belief
+from pomdplite.beliefs import CategoricalBelief, FactoredBelief, ParticleBelief, initial_belief
 from pomdplite.checking import Report, check_model
 from pomdplite.errors import (
     ImpossibleObservation,
@@ -12,11 +12,12 @@ from pomdplite.errors import (
     UsageError,
 )
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
-from pomdplite.layout import Hidden, State, independent
+from pomdplite.layout import Hidden, Population, State, independent
 from pomdplite.mdp.transform import MdpSet, from_mdps, to_mdps
 from pomdplite.model import Model
 from pomdplite.planners import BayesOptimal, Decision, MeanMdp, Planner, PomdpLite, make_planner
-from pomdplite.problems import PROBLEMS, RockSample, Tiger, make
+from pomdplite.problems import PROBLEMS, Battleship, RockSample, Tiger, make
+from pomdplite.rng import uniform
 from pomdplite.tabular import tabular
 from pomdplite.worlds import ModelWorld
 
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PROBLEMS",
+    "Battleship",
     "BayesOptimal",
     "CategoricalBelief",
     "Decision",
@@ -39,9 +41,11 @@ __all__ = [
     "ModelWorld",
     "NotConverging",
     "NotPomdpLite",
+    "ParticleBelief",
     "Planner",
     "PomdpLite",
     "PomdpLiteError",
+    "Population",
     "Report",
     "RockSample",
     "State",
@@ -59,4 +63,5 @@ __all__ = [
     "run_episode",
     "tabular",
     "to_mdps",
+    "uniform",
 ]

@@ -14,12 +14,13 @@ import numpy as np
 from pomdplite import erased
 from pomdplite.errors import ModelError
 from pomdplite.jit import Words
-from pomdplite.layout import from_words, to_words
+from pomdplite.layout import Population, from_words, to_words
 from pomdplite.model import Model
 from pomdplite.rng import stream, uniform
 
 _STATES = 1000  # states looked at, at most
 _CALLS = 20_000  # (x, θ, a) looked at, at most
+_DRAWS = 3  # of a θ that cannot be listed, in one (x, a)
 _VALUES = 64  # values of one component (or joint values) looked at in one (x, a)
 _SUM_TOLERANCE = 1e-6
 _AGREEMENT = 1e-9  # between compiled and interpreted numbers
@@ -154,18 +155,20 @@ class _Check:
                 )
                 return
         for values in self.contexts(component):
-            theta = self.hidden.record(values)
+            theta = self.plain.prior(self.random) if values is None else self.hidden.record(values)
             found = self.triple(x, theta, a, component)
             if found is None:
                 continue
-            if self.factored:
+            if self.factored and values is not None:
                 self.independent(x, a, component, values, found)
             yield from found["next"]
 
-    def contexts(self, component: int) -> Iterator[list[int]]:
-        """Hidden values to try: each value of the component, the others at random; or joint values."""
+    def contexts(self, component: int) -> Iterator[list[int] | None]:
+        """Hidden values to try: each value of the component, the others at random; or joint values; None: a draw."""
         parts = self.hidden.components
-        if self.factored:
+        if isinstance(self.hidden, Population):
+            yield from [None] * _DRAWS
+        elif self.factored:
             for value in range(len(parts[component]) if component >= 0 else 1)[:_VALUES]:
                 values = self.random_values()
                 if component >= 0:
@@ -281,11 +284,9 @@ class _Check:
     def compare_compiled(self) -> None:
         """The compiled functions give what Python gave."""
         try:
-            view = self.model.kernel_view() if self.factored or self.hidden.size <= 65_536 else None
+            view = self.model.kernel_view()
         except ModelError as error:
             self.note("compile", str(error))
-            return
-        if view is None:
             return
         space = np.zeros((self.model.outcomes, self.model.state.words), np.uint64)
         z, p = np.zeros(len(self.model.observations) + 1), np.zeros(self.model.outcomes)

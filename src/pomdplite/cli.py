@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import pomdplite
+from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
 from pomdplite.errors import PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
@@ -37,6 +38,9 @@ _COUNTED_STATES = 300_000  # `show` counts reachable states up to here
 ProblemArgument = Annotated[str, typer.Argument(help="a problem's name, or path.py:Model")]
 PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="see `pomdplite list`")]
 BetaOption = Annotated[float | None, typer.Option(help="weight of exploration; left out, the problem's own")]
+SolverOption = Annotated[str | None, typer.Option(help="auto (left out), exact, uct or uct-tree")]
+TimeOption = Annotated[float | None, typer.Option(help="seconds of search per step; left out, 0.1")]
+SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
 
@@ -61,13 +65,15 @@ def run(
     beta: BetaOption = None,
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1)] = 100,
     seed: SeedOption = 0,
+    solver: SolverOption = None,
+    time: TimeOption = None,
+    sims: SimsOption = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Evaluate a planner on a problem."""
     model = make(problem)
-    parameters = {} if beta is None else {"beta": beta}
-    chosen = make_planner(planner, model, **parameters)
+    chosen = make_planner(planner, model, **_given(beta=beta, solver=solver, time=time, sims=sims))
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
     finished: list[Episode] = []
@@ -105,6 +111,11 @@ def run(
     if interrupted:
         err.print(f"interrupted after {len(finished)} of {episodes} episodes")
         raise typer.Exit(130)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _running(finished: list[Episode]) -> str:
@@ -146,7 +157,7 @@ def show(problem: ProblemArgument) -> None:
     table = Table.grid(padding=(0, 2))
     for symbol, meaning, size in (
         ("|X|", "observed states, reachable", _state_count(model)),
-        ("|Θ|", "hidden values", f"{model.hidden.size:,}"),
+        ("|Θ|", "hidden values", "not listed" if model.hidden.size is None else f"{model.hidden.size:,}"),
         ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
         ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
         ("γ", "discount", f"{model.discount:g}"),
@@ -156,11 +167,13 @@ def show(problem: ProblemArgument) -> None:
         table.add_row(symbol, meaning, escape(size))
     out.print(table, highlight=False)
     out.print()
-    out.print(text.drawing(model, model.initial_state(), [c.prior for c in model.hidden.components]))
+    out.print(text.drawing(model, model.initial_state(), initial_belief(model).marginals_now()))
 
 
 def _state_count(model: Model) -> str:
     view = model.kernel_view()
+    if not view.listed:
+        return "not counted: the hidden values are not listed"
     note = ", with what has become of the hidden value" if model.evolves else ""
     try:
         with err.status("counting reachable states"):
@@ -190,12 +203,15 @@ def watch(
     planner: PlannerOption = "pomdp-lite",
     beta: BetaOption = None,
     seed: SeedOption = 0,
+    solver: SolverOption = None,
+    time: TimeOption = None,
+    sims: SimsOption = None,
     episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
     pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
     model = make(problem)
-    chosen = make_planner(planner, model, **({} if beta is None else {"beta": beta}))
+    chosen = make_planner(planner, model, **_given(beta=beta, solver=solver, time=time, sims=sims))
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
     if pictures is not None:

@@ -94,7 +94,7 @@ def _write_once(path: Path, text: str) -> None:
 def _module_text(source: Source) -> str:
     """The generated module. It depends on layouts, not on sizes of arrays or values of constants."""
     x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
-    arguments, at = [], 2
+    arguments, at = [], 3
     for _, dtype, ndim in source.parameters.layout:
         if ndim == 0:
             arguments.append({"float64": f"floats[{at}]", "bool": f"words[{at}] != 0"}.get(dtype, f"words[{at}]"))
@@ -167,6 +167,32 @@ def _module_text(source: Source) -> str:
         "terminal": ["    return 1 if user_terminal(parameters(m), record_at(x, STATE)) else 0"],
         "legal": ["    return 1 if user_legal(parameters(m), record_at(x, STATE), a) else 0"],
         "depends": ["    return user_depends(parameters(m), record_at(x, STATE), a)"],
+        "heuristic": ["    return user_heuristic(parameters(m), record_at(x, STATE))"],
+        "policy": ["    return user_policy(parameters(m), record_at(x, STATE), u)"],
+        "prior": [
+            "    stream = array_at(random, (1,), np.uint64)",
+            "    try:",
+            "        user_prior(parameters(m), record_at(theta, THETA), stream)",
+            "    except Exception:",
+            "        return FAILED",
+            "    return 0",
+        ],
+        "move": [
+            "    stream = array_at(random, (1,), np.uint64)",
+            "    try:",
+            "        moved = user_move(parameters(m), record_at(x, STATE), record_at(theta, THETA), stream)",
+            "    except Exception:",
+            "        return FAILED",
+            "    return 1 if moved else 0",
+        ],
+        "summary": [
+            "    count = array_at(m, 3, np.int64)[2]",
+            "    try:",
+            "        user_summary(parameters(m), record_at(theta, THETA), array_at(f, (count,), np.float64))",
+            "    except Exception:",
+            "        return FAILED",
+            "    return 0",
+        ],
         "evolve": [
             f"    before = array_at(theta, {theta_words}, np.uint64)",
             f"    after = array_at(theta_next, {theta_words}, np.uint64)",
@@ -197,8 +223,9 @@ def _sample_arguments(source: Source) -> dict[str, tuple[Any, ...]]:
     """One value of each argument, to compile the user's functions one by one for a clear error."""
     record, theta = np.zeros(1, source.state)[0], np.zeros(1, source.theta)[0]
     values = {
-        "m": source.parameters.values, "x": record, "theta": theta, "a": 0, "theta_next": theta,
-        "p": np.zeros(source.outcomes), "z": np.zeros(source.observations),
+        "m": source.parameters.values, "x": record, "theta": theta, "a": 0, "u": 0.5, "theta_next": theta,
+        "p": np.zeros(source.outcomes), "random": np.zeros(1, np.uint64), 
+        "f": np.zeros(source.summary), "z": np.zeros(source.observations),
     }  # fmt: skip
     samples = {}
     for name in source.functions:

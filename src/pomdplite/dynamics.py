@@ -32,6 +32,7 @@ class Outcomes(NamedTuple):
     p: Floats  # [outcomes]
     z: Floats  # [observations + 1]
     theta: Words  # [1, theta_words]
+    here: Words  # [1, s_words] the state of a rollout
 
 
 def room(model: ErasedModel, branches: int) -> Outcomes:
@@ -43,6 +44,7 @@ def room(model: ErasedModel, branches: int) -> Outcomes:
         np.zeros(pairs, np.int64), np.zeros(pairs, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
         np.zeros((model.outcomes, model.x_words), np.uint64), np.zeros(model.outcomes),
         np.zeros(model.observations + 1), np.zeros((1, model.theta.shape[1]), np.uint64),
+        np.zeros((1, model.s_words), np.uint64),
     )  # fmt: skip
 
 

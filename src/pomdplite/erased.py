@@ -19,7 +19,8 @@ from numba.extending import intrinsic
 from pomdplite.jit import Floats, Ints, Words, inlined
 
 # Places in ErasedModel.functions.
-PARAMETERS, TRANSITION, OBSERVATION, REWARD, TERMINAL, LEGAL, DEPENDS, EVOLVE = range(8)
+PARAMETERS, TRANSITION, OBSERVATION, REWARD, TERMINAL, LEGAL, DEPENDS, EVOLVE, HEURISTIC, POLICY = range(10)
+PRIOR, MOVE, SUMMARY = range(10, 13)
 
 FAILED = -1  # returned by a wrapper when the user's function raised
 
@@ -27,7 +28,7 @@ FAILED = -1  # returned by a wrapper when the user's function raised
 class ErasedModel(NamedTuple):
     """A model as kernels see it. A *row* is one value of one component of θ."""
 
-    functions: Words  # [8] addresses, in the order above; 0 where the model leaves a function out
+    functions: Words  # [13] addresses, in the order above; 0 where the model leaves a function out
     theta: Words  # [row, theta_words] the record of θ with this row's component at this row's value
     offsets: Ints  # [component + 2] rows of component c: offsets[c]:offsets[c + 1]; last block: "no component"
     map_word: Ints  # [row] word of the state that holds the present value for this initial value
@@ -51,6 +52,11 @@ SIGNATURES = {
     "legal": _I(_A, _A, _I),  # m, x, a
     "depends": _I(_A, _A, _I),  # m, x, a -> component, or -1
     "evolve": _I(_A, _A, _A, _I, _A),  # m, x, theta, a, theta_next
+    "heuristic": _F(_A, _A),  # m, x
+    "policy": _I(_A, _A, _F),  # m, x, u -> action
+    "prior": _I(_A, _A, _A),  # m, theta, random
+    "move": _I(_A, _A, _A, _A),  # m, x, theta, random -> whether it changed
+    "summary": _I(_A, _A, _A),  # m, theta, f
 }
 
 _CTYPES: dict[Any, Any] = {_A: ctypes.c_uint64, _I: ctypes.c_int64, _F: ctypes.c_double}
@@ -65,10 +71,10 @@ def c_function_type(name: str) -> Any:
 if numba.config.DISABLE_JIT:
 
     def _caller(name: str) -> Any:
-        function_type = c_function_type(name)
+        function_type, kinds = c_function_type(name), SIGNATURES[name].args
 
         def call(address: int, *arguments: Any) -> Any:
-            plain = [int(v) for v in arguments]
+            plain = [float(v) if kind is _F else int(v) for v, kind in zip(arguments, kinds, strict=True)]
             return function_type(int(address))(*plain)
 
         return call
@@ -84,6 +90,11 @@ if numba.config.DISABLE_JIT:
     call_legal = _caller("legal")
     call_depends = _caller("depends")
     call_evolve = _caller("evolve")
+    call_heuristic = _caller("heuristic")
+    call_policy = _caller("policy")
+    call_prior = _caller("prior")
+    call_move = _caller("move")
+    call_summary = _caller("summary")
 
 else:
 
@@ -149,6 +160,26 @@ else:
     @intrinsic
     def call_evolve(typing_context, function, m, x, theta, a, theta_next):  # type: ignore[no-untyped-def]
         return _typed("evolve")
+
+    @intrinsic
+    def call_heuristic(typing_context, function, m, x):  # type: ignore[no-untyped-def]
+        return _typed("heuristic")
+
+    @intrinsic
+    def call_policy(typing_context, function, m, x, u):  # type: ignore[no-untyped-def]
+        return _typed("policy")
+
+    @intrinsic
+    def call_prior(typing_context, function, m, theta, random):  # type: ignore[no-untyped-def]
+        return _typed("prior")
+
+    @intrinsic
+    def call_move(typing_context, function, m, x, theta, random):  # type: ignore[no-untyped-def]
+        return _typed("move")
+
+    @intrinsic
+    def call_summary(typing_context, function, m, theta, f):  # type: ignore[no-untyped-def]
+        return _typed("summary")
 
     # For the generated wrappers: addresses back to what the user's functions see.
 
@@ -228,3 +259,55 @@ def evolve(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int, t
         model.functions[EVOLVE], model.functions[PARAMETERS], address(x, i), address(theta, t), a,
         address(theta_next, 0),
     )  # fmt: skip
+
+
+@inlined
+def heuristic(model: ErasedModel, x: Words, i: int) -> float:
+    """The model's guess of the value of x; call it only where has_heuristic says so."""
+    return call_heuristic(model.functions[HEURISTIC], model.functions[PARAMETERS], address(x, i))
+
+
+@inlined
+def has_heuristic(model: ErasedModel) -> bool:
+    """Whether the model guesses values."""
+    return model.functions[HEURISTIC] != 0
+
+
+@inlined
+def policy(model: ErasedModel, x: Words, i: int, u: float) -> int:
+    """An action to play on with from x: the model's own policy, or uniform over the legal actions; -1 if none."""
+    if model.functions[POLICY] != 0:
+        return call_policy(model.functions[POLICY], model.functions[PARAMETERS], address(x, i), u)
+    count = 0
+    for a in range(model.actions):
+        if legal(model, x, i, a):
+            count += 1
+    left = int(u * count)
+    for a in range(model.actions):
+        if legal(model, x, i, a):
+            if left == 0:
+                return a
+            left -= 1
+    return -1
+
+
+@inlined
+def prior(model: ErasedModel, theta: Words, t: int, stream: Words) -> int:
+    """Draw θ into theta[t]."""
+    return call_prior(model.functions[PRIOR], model.functions[PARAMETERS], address(theta, t), address(stream, 0))
+
+
+@inlined
+def move(model: ErasedModel, x: Words, i: int, theta: Words, t: int, stream: Words) -> int:
+    """Move theta[t] by a step of a Markov chain that leaves its distribution, given x, as it is."""
+    if model.functions[MOVE] == 0:
+        return 0
+    return call_move(
+        model.functions[MOVE], model.functions[PARAMETERS], address(x, i), address(theta, t), address(stream, 0)
+    )
+
+
+@inlined
+def summary(model: ErasedModel, theta: Words, t: int, f: Floats) -> int:
+    """Write what a person wants to see of θ into f."""
+    return call_summary(model.functions[SUMMARY], model.functions[PARAMETERS], address(theta, t), address(f, 0))

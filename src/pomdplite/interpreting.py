@@ -15,6 +15,8 @@ from pomdplite import erased
 from pomdplite.layout import to_words
 from pomdplite.source import Functions, Source
 
+THETA = object()  # stands for the record that is changed in place
+
 
 class Plain:
     """The model's functions as Python runs them, on records; the reference that compiled code must equal."""
@@ -63,6 +65,20 @@ class Plain:
         """The component of θ that (x, a) depends on, -1 for none."""
         return int(self.source.functions["depends"](self.m, x, a))
 
+    def heuristic(self, x: Any) -> float:
+        """The model's guess of the value of x."""
+        return float(self.source.functions["heuristic"](self.m, x))
+
+    def policy(self, x: Any, u: float) -> int:
+        """The model's action to play on with."""
+        return int(self.source.functions["policy"](self.m, x, u))
+
+    def prior(self, random: Any) -> Any:
+        """θ drawn from the prior."""
+        theta = np.zeros(1, self.source.theta).view(np.recarray)[0]
+        self.source.functions["prior"](self.m, theta, random)
+        return theta
+
     def evolve(self, x: Any, theta: Any, a: int) -> Any:
         """θ' = φ(θ, x, a)."""
         after = to_words(self.source.theta, theta).view(self.source.theta).view(np.recarray)[0]
@@ -102,6 +118,21 @@ def interpreted(source: Source) -> Functions:
         words_at(theta_next, theta_words)[:] = to_words(source.theta, plain.evolve(state_at(x), theta_at(theta), a))
         return 0
 
+    def in_place(name: str, theta: int, *arguments: Any) -> int:
+        """Run a function that changes theta, and write the whole record back."""
+        words = words_at(theta, theta_words)
+        record = theta_at(theta)
+        result = source.functions[name](plain.m, *(record if a is THETA else a for a in arguments))
+        words[:] = to_words(source.theta, record)
+        return int(bool(result))
+
+    def stream_at(address: int) -> Any:
+        return words_at(address, 1)
+
+    def summary(m: int, theta: int, f: int) -> int:
+        source.functions["summary"](plain.m, theta_at(theta), words_at(f, source.summary).view(np.float64))
+        return 0
+
     callbacks: dict[str, Callable[..., Any]] = {
         "transition": transition,
         "observation": observation,
@@ -109,11 +140,16 @@ def interpreted(source: Source) -> Functions:
         "terminal": lambda m, x: int(plain.terminal(state_at(x))),
         "legal": lambda m, x, a: int(plain.legal(state_at(x), a)),
         "depends": lambda m, x, a: plain.depends(state_at(x), a),
+        "heuristic": lambda m, x: plain.heuristic(state_at(x)),
+        "policy": lambda m, x, u: plain.policy(state_at(x), u),
         "evolve": evolve,
+        "prior": lambda m, theta, random: in_place("prior", theta, THETA, stream_at(random)),
+        "move": lambda m, x, theta, random: in_place("move", theta, state_at(x), THETA, stream_at(random)),
+        "summary": summary,
     }
 
     def guarded(name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        failed: Any = float("nan") if name == "reward" else erased.FAILED
+        failed: Any = float("nan") if name in ("reward", "heuristic") else erased.FAILED
 
         def call(*arguments: int) -> Any:
             try:

@@ -249,6 +249,26 @@ class Hidden:
         return math.prod(len(c) for c in self.components)
 
 
+class Population:
+    """A hidden parameter that cannot be listed: the layout of θ, fields as in `State`.
+
+    The model draws it with prior(m, theta, random) and the belief is a population of such draws (particles).
+    """
+
+    components: tuple[Component, ...] = ()
+
+    def __init__(self, **fields: Any) -> None:
+        if not fields:
+            raise ModelError("Population needs the fields of θ, for example Population(cells=(np.uint64, 2)).")
+        layout = State(**fields)
+        self.dtype, self.words, self.describe = layout.dtype, layout.words, layout.describe
+
+    @property
+    def size(self) -> None:
+        """|Θ| is not known."""
+        return None
+
+
 @dataclass(frozen=True)
 class HiddenTable:
     """Θ listed for kernels, block by block; the belief holds one number per row.
@@ -257,7 +277,7 @@ class HiddenTable:
     The last block stands for "depends on no component": one row, always of probability 1.
     """
 
-    hidden: Hidden
+    hidden: Any  # Hidden or Population
     joint: bool
     theta: Words  # [row, words]
     offsets: Ints  # [block + 1]
@@ -279,6 +299,8 @@ class HiddenTable:
 
     def label(self, block: int, value: int) -> str:
         """A row in words."""
+        if isinstance(self.hidden, Population):
+            return f"draw {value} from the prior"
         if not self.joint:
             component = self.hidden.components[block]
             return f"{component.name}={component.labels[value]}"
@@ -323,6 +345,14 @@ def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     offsets = np.concatenate([[0], np.cumsum([*sizes, 1])]).astype(np.int64)
     layout = _map_layout(sizes) if evolves else _no_maps(len(combos), len(sizes))
     return HiddenTable(hidden, joint, theta, offsets, np.append(prior, 1.0), *layout)
+
+
+def population_table(hidden: Population, theta: Words) -> HiddenTable:
+    """A table of draws, equally likely."""
+    count = len(theta) - 1
+    prior = np.append(np.full(count, 1.0 / count), 1.0)
+    offsets = np.array([0, count, count + 1], np.int64)
+    return HiddenTable(hidden, True, theta, offsets, prior, *_no_maps(count + 1, 1))
 
 
 def _no_maps(rows: int, blocks: int) -> tuple[Ints, Words, Words, int, Words]:

@@ -14,18 +14,50 @@ import numba
 import numpy as np
 
 from pomdplite import compiling, interpreting
-from pomdplite.erased import DEPENDS, EVOLVE, LEGAL, OBSERVATION, PARAMETERS, REWARD, TERMINAL, TRANSITION, ErasedModel
+from pomdplite.erased import (
+    DEPENDS,
+    EVOLVE,
+    FAILED,
+    HEURISTIC,
+    LEGAL,
+    MOVE,
+    OBSERVATION,
+    PARAMETERS,
+    POLICY,
+    PRIOR,
+    REWARD,
+    SUMMARY,
+    TERMINAL,
+    TRANSITION,
+    ErasedModel,
+)  # fmt: skip
+from pomdplite.erased import (
+    prior as erased_prior,
+)
 from pomdplite.errors import ModelError, UsageError
 from pomdplite.interpreting import Plain
-from pomdplite.jit import Floats, Words
-from pomdplite.layout import Hidden, HiddenTable, State, empty_record, from_words, hidden_table, to_words
+from pomdplite.jit import Floats, Words, kernel
+from pomdplite.layout import (
+    Hidden,
+    HiddenTable,
+    Population,
+    State,
+    empty_record,
+    from_words,
+    hidden_table,
+    population_table,
+    to_words,
+)  # fmt: skip
+from pomdplite.rng import stream
 from pomdplite.source import ARGUMENTS, Functions, Source, parameters
 
 _PLACES = {
     "transition": TRANSITION, "observation": OBSERVATION, "reward": REWARD, "terminal": TERMINAL,
-    "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE,
+    "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE, "heuristic": HEURISTIC, "policy": POLICY,
+    "prior": PRIOR, "move": MOVE, "summary": SUMMARY,
 }  # fmt: skip
-_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta"}
+_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "summary_size"}
+_PRIOR_DRAWS = 256  # of a Population, for what needs to know some values of θ before there is a belief
 _SMALLEST_TAIL = 1e-4  # an episode without a step limit ends where γ^t falls below this
 _LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
 
@@ -54,12 +86,22 @@ class Model:
     `m` holds the model's own numbers and numeric arrays: whatever the class or `__init__` sets. The functions
     are compiled, so they may use numbers, arrays, `math` and loops. Set compiled = False to run them as they are.
 
+    A θ that cannot be listed is hidden = Population(...), with
+
+    prior(m, theta, random)              draws θ; uniform(random) gives numbers in [0, 1)
+    move(m, x, theta, random)            one step of a Markov chain that leaves the distribution of θ given x as it is;
+                                         x must hold all that the history says of θ; returns whether θ changed
+    summary(m, theta, f)                 what a person wants to see of θ, in f[0] … f[summary_size - 1]
+
+    Hints for the online solver: heuristic(m, x), a guess of the value of x; policy(m, x, u), a legal action to play on
+    with, u uniform in [0, 1); exploration, UCT's constant.
+
     Optional: beta (a good β for this problem), max_steps (where an episode is cut), success(self, x, theta),
     draw(self, x, marginals) and paint(self, axes, x, marginals) for pictures.
     """
 
     state: State = State()
-    hidden: Hidden
+    hidden: Any  # Hidden, or Population
     actions: Sequence[str]
     observations: Sequence[str] = ()
     discount: float
@@ -67,7 +109,20 @@ class Model:
     compiled: bool = True
     beta: float | None = None
     max_steps: int | None = None
-    _optional: ClassVar[tuple[str, ...]] = ("observation", "terminal", "legal", "depends", "evolve")
+    exploration: float | None = None
+    summary_size: int = 0
+    _optional: ClassVar[tuple[str, ...]] = (
+        "observation",
+        "terminal",
+        "legal",
+        "depends",
+        "evolve",
+        "heuristic",
+        "policy",
+        "prior",
+        "move",
+        "summary",
+    )
 
     # ------------------------------------------------------------------ what a model may override
 
@@ -146,13 +201,19 @@ class Model:
                 continue
             _check_arguments(self, name, function)
             functions[name] = function
+        if isinstance(self.hidden, Population):
+            if "prior" not in functions:
+                raise ModelError(f"{self.name}.hidden is a Population, so the model needs prior(m, theta, random).")
+            for name in ("depends", "evolve"):
+                if name in functions:
+                    raise ModelError(f"{self.name}: {name} is not for a Population; its θ is constant and whole.")
         if self.observations and "observation" not in functions:
             raise ModelError(f"{self.name} names observations but has no function observation(m, y, theta, a, z).")
         constants = _constants(self)
         return Source(
             self.name, self.state.dtype, self.hidden.dtype, functions,
-            parameters(constants, self.outcomes, len(self.observations)),
-            self.outcomes, len(self.observations),
+            parameters(constants, self.outcomes, len(self.observations), self.summary_size),
+            self.outcomes, len(self.observations), self.summary_size,
         )  # fmt: skip
 
     @cached_property
@@ -179,6 +240,8 @@ class Model:
 
     def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
         """The model as kernels see it, with Θ component by component or listed as a whole."""
+        if joint and isinstance(self.hidden, Population):
+            raise UsageError(f"{self.name}: its hidden values cannot be listed, and this needs them listed.")
         joint = not self.factored if joint is None else joint
         views: dict[bool, KernelView] = self.__dict__.setdefault("_kernel_views", {})
         if joint not in views:
@@ -197,6 +260,15 @@ class Model:
         return {key: value for key, value in self.__dict__.items() if key not in derived}
 
 
+@kernel
+def draw_prior(model: ErasedModel, theta: Words, count: int, random: Words) -> int:
+    """Fill the first rows with draws from the prior; -1 if the user's function raised."""
+    for t in range(count):
+        if erased_prior(model, theta, t, random) == FAILED:
+            return -1
+    return 0
+
+
 @dataclass(frozen=True)
 class KernelView:
     """A model and a listing of Θ, ready for kernels."""
@@ -209,18 +281,29 @@ class KernelView:
     def of(cls, model: Model, joint: bool) -> "KernelView":
         """Compile (or load) the functions and lay the hidden values out."""
         source, functions = model.source, model.functions
-        table = hidden_table(model.hidden, joint=joint, evolves=model.evolves)
         addresses = np.zeros(len(_PLACES) + 1, np.uint64)
         addresses[PARAMETERS] = source.parameters.block.ctypes.data
         for name, address in functions.addresses.items():
             addresses[_PLACES[name]] = address
+        if isinstance(model.hidden, Population):
+            draws = np.zeros((_PRIOR_DRAWS + 1, model.hidden.words), np.uint64)
+            table = population_table(model.hidden, draws)
+        else:
+            table = hidden_table(model.hidden, joint=joint, evolves=model.evolves)
         x_words = model.state.words
         erased = ErasedModel(
             addresses, table.theta, table.offsets, table.map_word + x_words, table.map_shift, table.map_mask,
             x_words, x_words + table.map_words, model.outcomes, len(model.actions), len(model.observations),
             model.evolves,
         )  # fmt: skip
+        if isinstance(model.hidden, Population):
+            draw_prior(erased, table.theta, len(table.theta), stream(0))
         return cls(model, table, erased)
+
+    @property
+    def listed(self) -> bool:
+        """Whether every hidden value is in the table; else it holds draws from the prior."""
+        return not isinstance(self.model.hidden, Population)
 
     def root(self) -> Words:
         """The first state s: x and the identity maps."""
@@ -280,9 +363,10 @@ def _index(given: int | str, names: Sequence[str], what: str) -> int:
 
 
 def _check_tuple(model: Model) -> None:
-    for attribute, kind in (("state", State), ("hidden", Hidden)):
-        if not isinstance(getattr(model, attribute, None), kind):
-            raise ModelError(f"{model.name}.{attribute} must be a pomdplite.{kind.__name__}(...).")
+    if not isinstance(getattr(model, "state", None), State):
+        raise ModelError(f"{model.name}.state must be a pomdplite.State(...).")
+    if not isinstance(getattr(model, "hidden", None), (Hidden, Population)):
+        raise ModelError(f"{model.name}.hidden must be a pomdplite.Hidden(...) or pomdplite.Population(...).")
     actions = getattr(model, "actions", None)
     if actions is None or isinstance(actions, str) or not len(actions):
         raise ModelError(f"{model.name}.actions must list at least one action name.")

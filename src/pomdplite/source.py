@@ -18,6 +18,11 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "legal": ("m", "x", "a"),
     "depends": ("m", "x", "a"),
     "evolve": ("m", "x", "theta", "a", "theta_next"),
+    "heuristic": ("m", "x"),
+    "policy": ("m", "x", "u"),
+    "prior": ("m", "theta", "random"),
+    "move": ("m", "x", "theta", "random"),
+    "summary": ("m", "theta", "f"),
 }
 
 
@@ -32,6 +37,7 @@ class Source:
     parameters: "Parameters"
     outcomes: int
     observations: int
+    summary: int  # numbers that `summary` writes
 
 
 @dataclass(frozen=True)
@@ -39,14 +45,14 @@ class Parameters:
     """The model's constants: as a named tuple for the user's functions, as a block of words for kernels."""
 
     values: Any  # the named tuple `m`
-    block: Ints  # [word]; the first two words are `outcomes` and `observations`
+    block: Ints  # [word]; the first three words are `outcomes`, `observations` and `summary`
     layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
 
 
-def parameters(constants: dict[str, Any], outcomes: int, observations: int) -> Parameters:
+def parameters(constants: dict[str, Any], outcomes: int, observations: int, summary: int) -> Parameters:
     """Lay the model's numbers and numeric arrays out for kernels; anything else is left out."""
     values: dict[str, Any] = {}
-    words: list[int] = [outcomes, observations]
+    words: list[int] = [outcomes, observations, summary]
     layout: list[tuple[str, str, int]] = []
     for name, constant in sorted(constants.items()):
         array = _numeric(constant)

@@ -40,7 +40,7 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
                 s = belief.advance(s, a, outcome.y, outcome.o)  # the world never does what the model calls impossible
                 assert np.isfinite(belief.probabilities).all()
                 for block in range(belief.view.table.blocks):
-                    first, last = belief.view.table.offsets[block : block + 2]
+                    first, last = belief.erased.offsets[block : block + 2]
                     assert abs(belief.probabilities[first:last].sum() - 1) < 1e-9
                 history.append((a, outcome.y.tobytes(), outcome.o, outcome.reward))
                 if outcome.over:
@@ -48,7 +48,7 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
             histories.append(history)
         assert histories[0] == histories[1], "the same seed gave two different episodes"
         rng.uniform(choices)
-    assert text.drawing(model, model.initial_state(), [c.prior for c in model.hidden.components])
+    assert text.drawing(model, model.initial_state(), initial_belief(model).marginals_now())
     twin = pickle.loads(pickle.dumps(model))
     here, there = (to_words(m.state.dtype, m.initial_state()) for m in (model, twin))
     assert np.array_equal(here, there), "a pickled model starts elsewhere"

@@ -2,12 +2,15 @@
 
 from pomdplite.beliefs.categorical import CategoricalBelief
 from pomdplite.beliefs.factored import FactoredBelief
+from pomdplite.beliefs.particles import PARTICLES, ParticleBelief
 from pomdplite.model import KernelView, Model
 
-__all__ = ["CategoricalBelief", "FactoredBelief", "initial_belief"]
+__all__ = ["PARTICLES", "CategoricalBelief", "FactoredBelief", "ParticleBelief", "initial_belief"]
 
 
-def initial_belief(model: Model | KernelView) -> FactoredBelief:
+def initial_belief(model: Model | KernelView, particles: int = PARTICLES) -> FactoredBelief:
     """The prior of a model, in the form that fits its hidden parameter."""
     view = model.kernel_view() if isinstance(model, Model) else model
+    if not view.listed:
+        return ParticleBelief(view, particles)
     return CategoricalBelief(view) if view.table.blocks == 1 else FactoredBelief(view)

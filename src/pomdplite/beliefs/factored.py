@@ -12,6 +12,7 @@ import numpy as np
 from pomdplite import dynamics, faults, rng
 from pomdplite.bonus import expected_l1_change
 from pomdplite.dynamics import Outcomes, outcomes, room
+from pomdplite.erased import ErasedModel
 from pomdplite.errors import ImpossibleObservation
 from pomdplite.jit import Floats, Words, kernel
 from pomdplite.layout import to_words
@@ -23,11 +24,11 @@ class FactoredBelief:
 
     def __init__(self, model: Model | KernelView) -> None:
         self.view = model.kernel_view() if isinstance(model, Model) else model
-        self._room = room(self.view.erased, max(4, self.view.erased.outcomes))
+        self._room = room(self.erased, max(4, self.erased.outcomes))
         self.reset()
 
-    def reset(self) -> None:
-        """Back to the prior."""
+    def reset(self, seed: int = 0) -> None:
+        """Back to the prior. The seed is for beliefs that sample."""
         with np.errstate(divide="ignore"):
             self.log_weights = np.log(self.view.table.prior)
         self.probabilities: Floats = self.view.table.prior.copy()  # [row], block by block, "none" last
@@ -39,6 +40,11 @@ class FactoredBelief:
         twin.log_weights, twin.probabilities = self.log_weights.copy(), self.probabilities.copy()
         twin.maps = self.maps.copy()
         return twin
+
+    @property
+    def erased(self) -> ErasedModel:
+        """The model with the hidden values that the probabilities are for."""
+        return self.view.erased
 
     # ------------------------------------------------------------------ Bayes' rule
 
@@ -52,8 +58,8 @@ class FactoredBelief:
     def advance(self, s: Words, a: int, y: Words, o: int) -> Words:
         """The same on words; the next s. s must hold this belief's maps."""
         component, k, e = self._outcomes(s, a)
-        j, pair = _find(self._room, k, e, y, o)
-        first, last = self.view.table.offsets[component : component + 2]
+        j, pair = find_outcome(self._room, k, e, y, o)
+        first, last = self.erased.offsets[component : component + 2]
         if pair < 0 or not _condition(
             self.log_weights[first:last], self._room.likelihood[pair], self.probabilities[first:last]
         ):
@@ -64,10 +70,10 @@ class FactoredBelief:
 
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         while True:
-            component, k, e = outcomes(self.view.erased, s.reshape(1, -1), 0, a, self._room)
+            component, k, e = outcomes(self.erased, s.reshape(1, -1), 0, a, self._room)
             if k != dynamics.FULL:
                 break
-            self._room = room(self.view.erased, 2 * self._room.next.shape[0])
+            self._room = room(self.erased, 2 * self._room.next.shape[0])
         if k < 0:
             raise faults.model_error(self.view, s, a, component, k, e)
         return component, k, e
@@ -129,12 +135,12 @@ class FactoredBelief:
         component, k, e = self._outcomes(
             self.view.words(model.state_record(x), self.maps), model.action_index(a)
         )  # fmt: skip
-        first, last = self.view.table.offsets[component : component + 2]
+        first, last = self.erased.offsets[component : component + 2]
         return self.probabilities[first:last], k, e
 
 
 @kernel
-def _find(out: Outcomes, k: int, e: int, y: Words, o: int) -> tuple[int, int]:
+def find_outcome(out: Outcomes, k: int, e: int, y: Words, o: int) -> tuple[int, int]:
     """Which next state y is, and which (next state, observation) pair (y, o); -1 if none."""
     for j in range(k):
         same = True

@@ -114,6 +114,30 @@ def build(
     progress: Callable[[int], None] | None = None,
 ) -> Reachable:
     """Every state reachable from `root`. The model's numbers are checked on the way."""
+    growing, rows, counts, _ = _explore(view, root, limit, progress)
+    if counts[0] > limit:
+        raise TooLarge(
+            f"{view.model.name} has more than {limit:,} reachable states, the limit of the exact solver; larger "
+            'problems are the online solver\'s: solver="uct".'
+        )
+    return _finish(view, growing, rows, counts)
+
+
+def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
+    """The smallest and largest reward of the first reachable (x, θ, a)."""
+    _, rows, counts, offsets = _explore(view, view.root(), states, None)
+    low, high = np.inf, -np.inf
+    for r in range(int(counts[4])):
+        component = rows.component[r]
+        rewards = rows.pool[rows.at[r] : rows.at[r] + offsets[component + 1] - offsets[component]]
+        low, high = min(low, float(rewards.min())), max(high, float(rewards.max()))
+    return low, high
+
+
+def _explore(
+    view: KernelView, root: Words, limit: int, progress: Callable[[int], None] | None
+) -> tuple["_Growing", Rows, Ints, Ints]:
+    """Expand states in order of discovery, until there are no more or more than the limit."""
     model = view.erased
     if erased.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the first state x = ({view.describe(root)}) is terminal.")
@@ -125,15 +149,10 @@ def build(
     counts = np.array([2, 1, 0, 0, 0, 0], np.int64)
     fault = np.zeros(4, np.int64)  # state, action, component, value or code
     number = np.zeros(1)
-    while True:
-        why = _expand(model, growing, rows, space, counts, fault, number, int(counts[1]) + _SLICE)
+    while counts[0] <= limit:
+        why = _expand(model, growing, rows, space, counts, fault, number, int(counts[1]) + min(_SLICE, limit))
         if progress is not None:
             progress(int(counts[0]))
-        if counts[0] > limit:
-            raise TooLarge(
-                f"{view.model.name} has more than {limit:,} reachable states, the limit of the exact solver "
-                "(raise it with limit=...); larger problems are the online solver's, UCT."
-            )
         if why == DONE:
             break
         if why == STATES_FULL:
@@ -146,7 +165,7 @@ def build(
             space = room(model, 2 * space.next.shape[0])
         elif why != PAUSED:
             raise _complaint(view, growing.states[fault[0]].copy(), why, fault, float(number[0]))
-    return _finish(view, growing, rows, counts)
+    return growing, rows, counts, model.offsets
 
 
 def _finish(view: KernelView, growing: _Growing, rows: Rows, counts: Ints) -> Reachable:
@@ -195,7 +214,7 @@ def hash_words(words: Words, i: int) -> np.uint64:
 
 
 @inlined
-def _slot(states: Words, table: Small, sought: Words, i: int) -> Any:
+def state_slot(states: Words, table: Small, sought: Words, i: int) -> Any:
     """Where the state sought[i] is in the table, or where it would go."""
     slot = np.int64(hash_words(sought, i) & np.uint64(table.shape[0] - 1))
     while table[slot] >= 0:
@@ -213,14 +232,14 @@ def _slot(states: Words, table: Small, sought: Words, i: int) -> Any:
 @kernel
 def find_state(states: Words, table: Small, s: Words) -> int:
     """The number of s, -1 if it is not there."""
-    return table[_slot(states, table, s.reshape((1, s.shape[0])), 0)]
+    return table[state_slot(states, table, s.reshape((1, s.shape[0])), 0)]
 
 
 @kernel
 def _fill_table(states: Words, table: Small) -> None:
     """Enter every state but END, which may have the words of another."""
     for i in range(1, states.shape[0]):
-        table[_slot(states, table, states, i)] = i
+        table[state_slot(states, table, states, i)] = i
 
 
 @kernel
@@ -272,7 +291,7 @@ def _expand(
             for j in range(k):
                 to = 0
                 if not erased.terminal(model, out.next, j):
-                    slot = _slot(growing.states, growing.table, out.next, j)
+                    slot = state_slot(growing.states, growing.table, out.next, j)
                     to = growing.table[slot]
                     if to < 0:
                         to = counts[0]

@@ -9,38 +9,20 @@ to itself is solved in closed form. From step to step, only components that the 
 that the agent can still reach, are solved again.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from pomdplite.errors import NotConverging
-from pomdplite.jit import Flags, Floats, Ints, Small, allocating_kernel, inlined, kernel
+from pomdplite.erased import ErasedModel
+from pomdplite.errors import NotConverging, TooLarge
+from pomdplite.jit import Flags, Floats, Ints, Small, Words, allocating_kernel, inlined, kernel
 from pomdplite.mdp.components import Components
-from pomdplite.mdp.reachable import Graph, Reachable
+from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
 from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
+from pomdplite.mdp.solution import Solution
+from pomdplite.model import KernelView
 
 TOLERANCE = 1e-7  # largest Bellman residual that counts as solved, in units of reward
 _MOST_SWEEPS = 20_000  # of one component, before it is examined for a loop that never settles
 _SOLVED = -1
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The internal-reward MDP at one state. Arrays are per legal action, in the order of the action numbers."""
-
-    actions: Small  # action numbers
-    q: Floats  # Q̃ = reward part + bonus part
-    bonus_part: Floats  # what future bonuses contribute to q under the greedy policy; the rest is reward
-    mean_reward: Floats  # R(b, s, a) of this step
-    mean_bonus: Floats  # β E‖b' − b‖₁ of this step
-    states: int  # states that the solution covers
-    solved: int  # states that had to be solved again for this belief
-    residual: float  # largest Bellman residual of those
-
-    @property
-    def value(self) -> float:
-        """Ṽ(b, s)."""
-        return float(self.q.max())
 
 
 class ValueIteration:
@@ -69,7 +51,7 @@ class ValueIteration:
         self.values[:] = self._prior[1]
         self._evaluate(self._belief)
 
-    def solve(self, state: int, b: Floats) -> Solution:
+    def solve_at(self, state: int, b: Floats) -> Solution:
         """Solve for belief b as far as `state` needs it."""
         solved, residual = self._solve(state, b)
         r, graph = self.reachable, self.reachable.graph
@@ -80,8 +62,8 @@ class ValueIteration:
         rows = graph.row[pairs]
         covered = int(_covered(r.components, r.components.of[state], self._flags[0]))
         return Solution(
-            graph.action[pairs], q, bonus, self._rows.reward[rows], self.beta * self._rows.bonus[rows],
-            covered, solved, residual,
+            "value iteration", graph.action[pairs], q, bonus, self._rows.reward[rows],
+            self.beta * self._rows.bonus[rows], covered, solved, residual,
         )  # fmt: skip
 
     def _evaluate(self, b: Floats) -> None:
@@ -132,6 +114,35 @@ class ValueIteration:
             f"{name}: value iteration did not settle within {_MOST_SWEEPS:,} sweeps around x = ({where}) with discount "
             f"{self.gamma:g}; use a smaller discount or a larger tolerance."
         )
+
+
+class Exact:
+    """Value iteration as a solver: builds the graph when it is first needed."""
+
+    def __init__(
+        self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT
+    ) -> None:
+        if not view.listed:
+            raise TooLarge(f'{view.model.name}: its hidden values cannot be listed; use solver="uct".')
+        self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
+        self.build(view.root())
+
+    def build(self, root: Words) -> None:
+        """The graph of what can be reached from a state."""
+        self.reachable = build(self.view, root, limit=self.limit)
+        self.iteration = ValueIteration(self.reachable, self.gamma, self.beta, tolerance=self.tolerance)
+
+    def reset(self, prior: Floats, seed: int) -> None:
+        """Start from the solution for the prior."""
+        self.iteration.reset(prior)
+
+    def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
+        """Solve for belief b as far as s needs it."""
+        state = self.reachable.find(s)
+        if state < 0:  # a world outside the model put us where the model never leads
+            self.build(s)
+            state = self.reachable.find(s)
+        return self.iteration.solve_at(state, b)
 
 
 def _changed(old: Floats, new: Floats, offsets: Ints) -> np.uint64:
@@ -211,7 +222,7 @@ def _solve_component(
             if k == 1:
                 t = graph.next[edge]
                 if t == s:
-                    q = _for_ever(q, gamma)
+                    q = for_ever(q, gamma)
                     if q == np.inf:
                         return False, np.inf, np.inf
                 else:
@@ -254,7 +265,7 @@ def _solve_component(
                         else:
                             q += gamma * chance * v[graph.next[edge + j]]
                     if loop > 0.0:
-                        q = q / (1.0 - gamma * loop) if gamma * loop < 1.0 else _for_ever(q, gamma)
+                        q = q / (1.0 - gamma * loop) if gamma * loop < 1.0 else for_ever(q, gamma)
                 edge += k
                 best = max(best, q)
             if best == np.inf:
@@ -268,7 +279,7 @@ def _solve_component(
 
 
 @inlined
-def _for_ever(r: float, gamma: float) -> float:
+def for_ever(r: float, gamma: float) -> float:
     """The value of earning r in every step for ever."""
     if gamma < 1.0:
         return r / (1.0 - gamma)

@@ -40,10 +40,16 @@ class Decision:
     mean_reward: Floats
     mean_bonus: Floats
     solver: str  # what found the values
-    states: int  # states that the solution covers
-    solved: int  # states solved again for this decision
-    residual: float  # largest Bellman residual left
+    states: int  # states that the solution covers, or that the search met
+    solved: int = 0  # states solved again for this decision
+    residual: float = 0.0  # largest Bellman residual left
     bounds: tuple[float, float] | None = None  # on the optimal value, where the planner knows them
+    visits: Small | None = None  # how often a search tried each action
+    simulations: int = 0
+    steps: int = 0  # simulated model steps
+    depth: int = 0  # the deepest simulation
+    line: tuple[str, ...] = ()  # the principal line of play: what the search expects to do
+    notes: tuple[str, ...] = ()  # what a person should know: space that ran out, a belief that had to be recovered
     seconds: float = 0.0
 
     def table(self, names: Any) -> list[ActionValue]:
@@ -110,7 +116,7 @@ class Planner(ABC):
     def reset(self, seed: int = 0) -> None:
         """Back to the first state and the prior. The seed is for planners that sample."""
         self.prepare()
-        self.belief.reset()
+        self.belief.reset(seed)
         self.s = self.view.root()
 
     def decide(self) -> Decision:

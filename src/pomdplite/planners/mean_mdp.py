@@ -2,21 +2,21 @@
 
 from typing import Any, ClassVar
 
-from pomdplite.mdp.reachable import STATE_LIMIT
-from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model import Model
 from pomdplite.planners.pomdp_lite import PomdpLite
 
 
 class MeanMdp(PomdpLite):
-    """Act best in the average of the MDPs."""
+    """Act best in the average of the MDPs: the paper's planner without exploration."""
 
     title: ClassVar[str] = "mean-mdp"
 
-    def __init__(self, model: Model, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT) -> None:
-        super().__init__(model, 0.0, tolerance=tolerance, limit=limit)
+    def __init__(
+        self, model: Model, *, solver: str = "auto", time: float | None = None, sims: int | None = None
+    ) -> None:
+        super().__init__(model, 0.0, solver=solver, time=time, sims=sims)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The solver's tolerance and the limit on states."""
-        return {"tolerance": self.tolerance, "limit": self.limit}
+        """The solver and its budget."""
+        return {"solver": self.solver_name, "time": self.time, "sims": self.sims}

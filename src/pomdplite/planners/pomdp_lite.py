@@ -1,8 +1,9 @@
-"""POMDP-lite: Algorithm 1 of the paper, with the internal-reward MDP solved exactly.
+"""POMDP-lite: Algorithm 1 of the paper.
 
     t ← 0, b ← b₀, s ← s₀
     while not end and t < T:
-        a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP (mdp/value_iteration.py), b frozen
+        a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP, b frozen: exactly (mdp/value_iteration.py)
+                                         or by search from s (mdp/uct.py)
         (r, s') ← ExecuteAction(a)       a world (worlds/)
         b ← UpdateBelief(b, s')          Bayes' rule (beliefs/)
 
@@ -12,69 +13,111 @@ where Q̃* counts β times the expected L1 change of the belief as reward (Defin
 import math
 from typing import Any, ClassVar
 
-import numpy as np
-
-from pomdplite.beliefs import initial_belief
-from pomdplite.errors import UsageError
-from pomdplite.mdp.reachable import STATE_LIMIT, Reachable, build
-from pomdplite.mdp.value_iteration import TOLERANCE, ValueIteration
+from pomdplite.beliefs import PARTICLES, initial_belief
+from pomdplite.errors import TooLarge, UsageError
+from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
+from pomdplite.mdp.solution import Solver
+from pomdplite.mdp.uct import Budget, Uct
+from pomdplite.mdp.value_iteration import TOLERANCE, Exact
 from pomdplite.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 
 DEFAULT_BETA = 0.05  # of the range of rewards, where the model names no β
+DEFAULT_SECONDS = 0.1  # of search per step, where no budget is given
+SOLVERS = ("auto", "exact", "uct", "uct-tree")
+_PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves in a second, on the safe side
 
 
 class PomdpLite(Planner):
-    """The paper's planner. `beta` weighs exploration; left out, it is the model's own, or 5 % of the reward range."""
+    """The paper's planner: explore as far as it changes the belief, by a bonus of weight β.
+
+    beta    weight of exploration; left out, the model's own, or 5 % of the range of rewards
+    solver  "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
+            paper's search on a tree; "auto": exact if the reachable states fit the step's budget, else uct
+    particles  size of the belief's population, where θ cannot be listed
+    time    seconds of search per step; sims: simulations per step instead, for results that depend on the seed alone
+    """
 
     title: ClassVar[str] = "pomdp-lite"
 
     def __init__(
-        self, model: Model, beta: float | None = None, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT
+        self,
+        model: Model,
+        beta: float | None = None,
+        *,
+        solver: str = "auto",
+        time: float | None = None,
+        sims: int | None = None,
+        particles: int = PARTICLES,
+        tolerance: float = TOLERANCE,
+        limit: int = STATE_LIMIT,
     ) -> None:
         super().__init__(model)
         if beta is not None and not (math.isfinite(beta) and beta >= 0):
             raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
+        if solver not in SOLVERS:
+            raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
+        if time is not None and not (math.isfinite(time) and time > 0):
+            raise UsageError(f"time must be a positive number of seconds, not {time!r}.")
+        if sims is not None and sims < 1:
+            raise UsageError(f"sims must be at least 1, not {sims!r}.")
+        if time is not None and sims is not None:
+            raise UsageError("give a budget in time or in sims, not both.")
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
-        self.tolerance, self.limit = tolerance, limit
+        self.solver_name, self.time, self.sims = solver, time, sims
+        self.particles, self.tolerance, self.limit = particles, tolerance, limit
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """β, the solver's tolerance and the limit on states."""
-        return {"beta": self.beta, "tolerance": self.tolerance, "limit": self.limit}
+        """β, the solver, its budget, tolerance and limit on states."""
+        return {
+            "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
+            "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
+        }  # fmt: skip
 
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()
-        self.belief = initial_belief(self.view)
-        self._build(self.view.root())
-
-    def _build(self, root: Any) -> None:
-        self.reachable = build(self.view, root, limit=self.limit)
+        self.belief = initial_belief(self.view, self.particles)
         if self.beta is None:
-            low, high = reward_range(self.reachable)
+            low, high = reward_range(self.view)
             self.beta = DEFAULT_BETA * (high - low)
-        self.solver = ValueIteration(self.reachable, self.model.discount, self.beta, tolerance=self.tolerance)
-        self.solver.reset(self.view.table.prior)
+        self.solver = self._make_solver(self.beta)
+        self.solver.reset(self.belief.probabilities, 0)
 
-    def reset(self, seed: int = 0) -> None:
-        """Back to the first state, the prior, and the solution for the prior."""
-        super().reset(seed)
-        self.solver.reset(self.view.table.prior)
-
-    def _decide(self) -> Decision:
-        state = self.reachable.find(self.s)
-        if state < 0:  # a world outside the model put us where the model never leads
-            self._build(self.s)
-            state = self.reachable.find(self.s)
-        found = self.solver.solve(state, self.belief.probabilities)
-        action = choose(found.actions, found.q)
-        return Decision(
-            action, str(self.model.actions[action]), found.value, found.actions, found.q, found.bonus_part,
-            found.mean_reward, found.mean_bonus, "value iteration", found.states, found.solved, found.residual,
+    def _make_solver(self, beta: float) -> Solver:
+        if self.solver_name in ("auto", "exact"):
+            limit = self.limit
+            if self.solver_name == "auto":
+                seconds = self.time or DEFAULT_SECONDS
+                limit = min(limit, int(_PAIRS_PER_SECOND * seconds / len(self.model.actions)))
+            try:
+                return Exact(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+            except TooLarge:
+                if self.solver_name == "exact":
+                    raise
+        budget = Budget(None, self.sims) if self.sims is not None else Budget(self.time or DEFAULT_SECONDS)
+        exploration = self.model.exploration
+        if exploration is None:
+            low, high = reward_range(self.view)
+            exploration = (high - low) / 2
+        return Uct(
+            self.view, self.model.discount, beta, budget=budget, exploration=exploration,
+            tree=self.solver_name == "uct-tree", horizon=self.model.episode_limit,
         )  # fmt: skip
 
+    def reset(self, seed: int = 0) -> None:
+        """Back to the first state and the prior; nothing of the last episode matters."""
+        super().reset(seed)
+        self.solver.reset(self.belief.probabilities, seed)
 
-def reward_range(reachable: Reachable) -> tuple[float, float]:
-    """The smallest and largest reward of any reachable (x, θ, a)."""
-    rewards = [reachable.likelihood(r)[0] for r in range(reachable.row_count)]
-    return float(min(np.min(r) for r in rewards)), float(max(np.max(r) for r in rewards))
+    def _decide(self) -> Decision:
+        found = self.solver.solve(self.belief.erased, self.s, self.belief.probabilities)
+        action = choose(found.actions, found.q)
+        notes = ("the search ran out of space for new states",) if found.full else ()
+        notes += tuple(getattr(self.belief, "notes", ()))
+        return Decision(
+            action, str(self.model.actions[action]), found.value, found.actions, found.q, found.bonus_part,
+            found.mean_reward, found.mean_bonus, found.solver, found.states, found.solved, found.residual, None,
+            found.visits, found.simulations, found.steps, found.depth,
+            tuple(str(self.model.actions[a]) for a in found.line), notes,
+        )  # fmt: skip

@@ -1,16 +1,18 @@
 """The problems that ship with the library, by name."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from pomdplite.errors import UsageError
 from pomdplite.model import Model
+from pomdplite.problems.battleship import Battleship
 from pomdplite.problems.from_file import load_model
 from pomdplite.problems.rocksample import RockSample
-from pomdplite.problems.rocksample_maps import MAPS
+from pomdplite.problems.rocksample_maps import MAPS, random_rocks
 from pomdplite.problems.tiger import Tiger
 
-__all__ = ["PROBLEMS", "Problem", "RockSample", "Tiger", "load_model", "make"]
+__all__ = ["PROBLEMS", "Battleship", "Problem", "RockSample", "Tiger", "load_model", "make"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ def _map_maker(name: str) -> Callable[[], Model]:
     return lambda: RockSample(size, rocks)
 
 
+def _board_maker(size: int, ships: int) -> Callable[[], Model]:
+    return lambda: Battleship(size, ships)
+
+
 PROBLEMS: dict[str, Problem] = {
     "tiger": Problem(Tiger, "one-shot Tiger: listen at two doors, open the one without the tiger"),
     **{
@@ -35,13 +41,30 @@ PROBLEMS: dict[str, Problem] = {
         )
         for name, (size, rocks) in MAPS.items()
     },
+    **{
+        f"battleship-{size}-{ships}": Problem(
+            _board_maker(size, ships),
+            f"Battleship({size},{ships}): find and sink {ships} ships on a {size} × {size} board",
+        )
+        for size, ships in ((5, 2), (10, 5), (15, 7))
+    },
 }
 
 
 def make(name: str) -> Model:
-    """The model of a named problem, or of a class or object in a file: `make("robot.py:Delivery")`."""
+    """The model of a named problem, or of a class or object in a file: `make("robot.py:Delivery")`.
+
+    Besides the named ones: battleship-N-K, and rocksample-N-K-SEED with rocks placed at random.
+    """
+    pattern = re.fullmatch(r"(battleship|rocksample)-(\d+)-(\d+)(?:-(\d+))?", name)
     if ":" in name:
         return load_model(name)
+    if pattern and name not in PROBLEMS:
+        kind, size, count, seed = pattern[1], int(pattern[2]), int(pattern[3]), pattern[4]
+        if kind == "battleship" and seed is None:
+            return Battleship(size, count)
+        if kind == "rocksample" and seed is not None:
+            return RockSample(size, random_rocks(size, count, int(seed)))
     if name not in PROBLEMS:
         raise UsageError(
             f"no problem {name!r}; there are {', '.join(PROBLEMS)}. A model of your own is named as path.py:Class."

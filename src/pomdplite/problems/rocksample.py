@@ -26,6 +26,7 @@ class RockSample(Model):
     observations = ("bad", "good")
     beta = 0.8
     max_steps = 90
+    exploration = 10.0
 
     def __init__(
         self,
@@ -110,6 +111,9 @@ class RockSample(Model):
 
     def terminal(m: Any, x: Any) -> bool:
         return x.col == m.size
+
+    def heuristic(m: Any, x: Any) -> float:
+        return m.exit * m.discount ** (m.size - 1 - x.col)  # straight to the east edge
 
     def success(self, x: Any, theta: Any) -> bool:
         """Left the map in time."""

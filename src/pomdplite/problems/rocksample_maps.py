@@ -4,6 +4,9 @@
 15-15 and 20-20; these are the ones that the generator of POMCP's program draws.
 """
 
+from pomdplite.errors import UsageError
+from pomdplite.rng import stream, uniform
+
 MAPS: dict[str, tuple[int, list[tuple[int, int]]]] = {
     "4-4": (4, [(3, 1), (2, 1), (1, 3), (1, 0)]),
     "7-8": (7, [(2, 0), (0, 1), (3, 1), (6, 3), (2, 4), (3, 4), (5, 5), (1, 6)]),
@@ -17,3 +20,13 @@ MAPS: dict[str, tuple[int, list[tuple[int, int]]]] = {
         (3, 2), (15, 7), (2, 9), (18, 2), (7, 9), (16, 13), (2, 11), (13, 9),
     ]),
 }  # fmt: skip
+
+
+def random_rocks(size: int, count: int, seed: int) -> list[tuple[int, int]]:
+    """Places of `count` rocks drawn at random, all different."""
+    if not 0 < count <= size * size:
+        raise UsageError(f"RockSample: {count} rocks do not fit on a {size} × {size} grid.")
+    cells = list(range(size * size))
+    random = stream(seed, size, count)
+    chosen = [cells.pop(int(uniform(random) * len(cells))) for _ in range(count)]
+    return [(cell % size, cell // size) for cell in chosen]

@@ -61,11 +61,17 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     console.print(drawing(model, step.x, step.marginals))
     console.print()
     console.print(decision_table(model, d))
-    again = f"{d.solved:,}" if d.solved else "none"
-    solved = f"{d.states:,} states, {again} to solve again"
+    if d.simulations:
+        solved = f"{d.simulations:,} simulations, {d.steps:,} steps, {d.states:,} states, depth {d.depth}"
+    else:
+        solved = f"{d.states:,} states, {f'{d.solved:,}' if d.solved else 'none'} to solve again"
     if d.bounds is not None:
         solved += f", value in [{d.bounds[0]:.3f}, {d.bounds[1]:.3f}]"
     console.print(f"[dim]{d.solver}: {solved}, {1000 * d.seconds:.2f} ms[/dim]")
+    if len(d.line) > 1:
+        console.print(f"[dim]line of play: {escape(' '.join(d.line))}[/dim]", highlight=False)
+    for note in d.notes:
+        console.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
     console.print(
         f"did [bold]{escape(d.name)}[/bold], reward {step.reward:g}, observed {escape(step.observation)}",
         highlight=False,

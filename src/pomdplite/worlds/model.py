@@ -12,8 +12,8 @@ from pomdplite import dynamics, erased, rng
 from pomdplite.dynamics import room, simulate
 from pomdplite.errors import ModelError
 from pomdplite.jit import Words
-from pomdplite.layout import from_words, to_words
-from pomdplite.model import Model
+from pomdplite.layout import Population, from_words, to_words
+from pomdplite.model import Model, draw_prior
 
 
 class Outcome(NamedTuple):
@@ -37,8 +37,12 @@ class ModelWorld:
         """Draw the hidden value and go to the first state."""
         hidden = self.model.hidden
         draw = rng.stream(seed, episode, rng.HIDDEN)
-        values = [int(dynamics.pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components]
-        self._theta = to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
+        if isinstance(hidden, Population):
+            self._theta = np.zeros((1, hidden.words), np.uint64)
+            draw_prior(self._view.erased, self._theta, 1, draw)
+        else:
+            values = [int(dynamics.pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components]
+            self._theta = to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
         self._x = to_words(self.model.state.dtype, self.model.initial_state()).reshape(1, -1)
         self._noise = rng.stream(seed, episode, rng.WORLD)
 

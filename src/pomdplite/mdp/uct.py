@@ -1,0 +1,348 @@
+"""The internal-reward MDP, searched online from the present state: UCT (Kocsis and Szepesvári 2006) in two forms.
+
+The paper's form, `simulate_tree`: a tree; each simulation goes down by UCB1, adds one node, plays on from there by a
+rollout policy, and averages the return into every action on its way.
+
+The graph form, `simulate_graph`, our default (docs/decisions/0003): equal states are one node, a node's value is that
+of its best action, an action's value is its mean reward and bonus plus the values of its next states, and new states
+are valued by the model's heuristic. Averaging is right on a tree; where states are merged it mixes the returns of the
+many ways that lead through a state, and max backups are right.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from pomdplite import erased, faults
+from pomdplite.bonus import expected_l1_change
+from pomdplite.dynamics import Outcomes, outcomes, pick, room
+from pomdplite.erased import ErasedModel
+from pomdplite.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
+from pomdplite.mdp.search_graph import (
+    END,
+    EXPANDED,
+    FAULTY,
+    NO_ROOM,
+    NO_SPACE,
+    NODES,
+    NOT_EXPANDED,
+    PAIRS,
+    ROWS,
+    SearchGraph,
+    back_up_node,
+    back_up_pair,
+    clear,
+    expand,
+    find_node,
+    row_space,
+    search_space,
+)  # fmt: skip
+from pomdplite.mdp.solution import Solution
+from pomdplite.model import KernelView
+from pomdplite.rng import uniform
+
+NODE_LIMIT = 400_000  # states that a search can hold
+PAIR_LIMIT = 6_000_000  # state-actions; together about 600 MB when full
+_CHUNK_SECONDS = 0.004  # of simulations between two looks at the clock
+_SWEEPS = 3  # of the kept graph after a new belief was applied to it
+
+# Places in the tally of a search.
+SIMULATIONS, STEPS, DEEPEST, FULL = range(4)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a search may take: seconds, or simulations (then the result depends on the seed alone)."""
+
+    seconds: float | None = 0.1
+    simulations: int | None = None
+
+
+class Uct:
+    """Keeps the search graph from step to step, as far as it stays valid."""
+
+    def __init__(
+        self, view: KernelView, gamma: float, beta: float, *, budget: Budget, exploration: float, tree: bool = False,
+        horizon: int = 90, nodes: int = NODE_LIMIT, pairs: int = PAIR_LIMIT,
+    ) -> None:  # fmt: skip
+        self.view, self.gamma, self.beta, self.budget = view, gamma, beta, budget
+        self.exploration, self.tree, self.horizon = exploration, tree, horizon
+        self._graph, self._rows = search_space(view.erased, nodes, pairs), row_space()
+        self._room = room(view.erased, max(2, view.erased.outcomes))
+        self._path = np.zeros(2 * horizon + 2, np.int64)
+        self._stream = np.zeros(1, np.uint64)
+        self._belief: Floats | None = None  # the belief that the graph's numbers are for
+
+    def reset(self, prior: Floats, seed: int) -> None:
+        """Forget the search; the seed names the random numbers of the episode."""
+        self._stream[0] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+        self._belief = None
+
+    def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
+        """Search from s under the belief b until the budget is spent."""
+        started = time.perf_counter()
+        if len(self._room.reward) < int(np.max(np.diff(erased.offsets))):
+            self._room = room(erased, self._room.next.shape[0])
+        root = self._root(erased, s, b)
+        tally, fault = np.zeros(4, np.int64), np.zeros(5, np.int64)
+        simulate = simulate_tree if self.tree else simulate_graph
+        most, seconds, chunk = self.budget.simulations, self.budget.seconds or 0.1, 1
+        while True:
+            left = chunk if most is None else min(chunk, most - int(tally[SIMULATIONS]))
+            begun = time.perf_counter()
+            why = simulate(
+                erased, self._graph, self._rows, b, self.beta, self.gamma, self.exploration, self._room, root, left,
+                self.horizon, self._interned, self._path, self._stream, tally, fault,
+            )  # fmt: skip
+            if why == FAULTY:
+                a, component, code, value = (int(f) for f in fault[:4])
+                raise faults.model_error(self.view, self._graph.states[fault[4]].copy(), a, component, code, value)
+            if why == NO_ROOM:
+                self._room = room(erased, 2 * self._room.next.shape[0])
+                continue
+            now = time.perf_counter()
+            if (most is None and now - started >= seconds) or (most is not None and tally[SIMULATIONS] >= most):
+                break
+            if now - begun < min(0.02 * seconds, _CHUNK_SECONDS):
+                chunk *= 2
+            elif now - begun > min(0.05 * seconds, 2 * _CHUNK_SECONDS):
+                chunk = max(1, chunk // 2)
+        return self._solution(root, tally)
+
+    @property
+    def _interned(self) -> bool:
+        """Whether pairs refer to rows, so that a new belief can be applied to the graph. Particles have no rows."""
+        return not self.tree and self.view.listed
+
+    def _root(self, erased: ErasedModel, s: Words, b: Floats) -> int:
+        """The node of s in the graph kept from the last step, with the new belief applied; or a new graph."""
+        graph = self._graph
+        root = -1
+        if self._interned and self._belief is not None:
+            crowded = graph.counts[NODES] > 0.5 * len(graph.value) or graph.counts[PAIRS] > 0.5 * len(graph.q)
+            root = -1 if crowded else int(find_node(graph, s.reshape(1, -1)))
+        if root < 0:
+            clear(graph, self._rows, s)
+            root = 1
+        elif self._belief is not None and not np.array_equal(self._belief, b):
+            count = int(graph.counts[ROWS])
+            values = row_values(self._rows, count)
+            evaluate_rows(erased, self._rows, count, b, self.beta, values)
+            refresh(graph, self._rows, values, self.beta)
+            for _ in range(_SWEEPS):
+                sweep(graph, self.gamma)
+        self._belief = b.copy()
+        return root
+
+    def _solution(self, root: int, tally: Ints) -> Solution:
+        graph = self._graph
+        pairs = slice(int(graph.first[root]), int(graph.first[root] + graph.pairs[root]))
+        q, bonus = graph.q[pairs].copy(), graph.q_bonus[pairs].copy()
+        tried = graph.tries[pairs] > 0
+        if self.tree:
+            q[~tried] = -np.inf  # nothing is known of them
+            if not tried.any():
+                q[:] = graph.reward[pairs] + graph.gain[pairs]
+        return Solution(
+            "UCT on a tree" if self.tree else "UCT on a graph", graph.action[pairs].copy(), q, bonus,
+            graph.reward[pairs].copy(), graph.gain[pairs].copy(), int(graph.counts[NODES]),
+            visits=graph.tries[pairs].copy(), simulations=int(tally[SIMULATIONS]), steps=int(tally[STEPS]),
+            depth=int(tally[DEEPEST]), line=self._line(root), full=bool(tally[FULL]),
+        )  # fmt: skip
+
+    def _line(self, node: int, most: int = 12) -> tuple[int, ...]:
+        """The principal line of play: the best action, its likeliest next state, and so on."""
+        graph, seen = self._graph, set[int]()
+        line: list[int] = []
+        while node != END and graph.first[node] != NOT_EXPANDED and node not in seen and len(line) < most:
+            seen.add(node)
+            first = int(graph.first[node])
+            pair = first + int(np.argmax(graph.q[first : first + graph.pairs[node]]))
+            line.append(int(graph.action[pair]))
+            edges = slice(int(graph.first_edge[pair]), int(graph.first_edge[pair + 1]))
+            node = int(graph.next[edges][np.argmax(graph.chance[edges])])
+        return tuple(line)
+
+
+@inlined
+def select(graph: SearchGraph, node: int, c: float, untried_first: bool) -> int:
+    """UCB1: the pair with the highest q + c √(ln N / n)."""
+    log = np.log(graph.visits[node] + 1.0)
+    best, chosen = -np.inf, -1
+    for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
+        n = graph.tries[pair]
+        if n == 0 and untried_first:
+            return pair
+        score = graph.q[pair] + c * np.sqrt(log / (n + 1.0 if not untried_first else n))
+        if score > best and (untried_first or not only_loops(graph, node, pair)):
+            best, chosen = score, pair
+    return chosen
+
+
+@inlined
+def only_loops(graph: SearchGraph, node: int, pair: int) -> bool:
+    """Whether the action leads back to its own state for certain: its value is known, there is nothing to search."""
+    first = graph.first_edge[pair]
+    return graph.first_edge[pair + 1] == first + 1 and graph.next[first] == node
+
+
+@inlined
+def follow(graph: SearchGraph, pair: int, stream: Words) -> int:
+    """A next node drawn from the mean transition."""
+    first, last = graph.first_edge[pair], graph.first_edge[pair + 1]
+    if last == first + 1:
+        return graph.next[first]
+    u, total = uniform(stream), 0.0
+    for edge in range(first, last):
+        total += graph.chance[edge]
+        if u < total:
+            return graph.next[edge]
+    return graph.next[last - 1]
+
+
+@kernel
+def simulate_graph(
+    model: ErasedModel, graph: SearchGraph, rows: Rows, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
+    root: int, simulations: int, horizon: int, interned: bool, path: Ints, stream: Words, tally: Ints, fault: Ints,
+) -> int:  # fmt: skip
+    """Up to that many simulations with merged states and max backups; why it stopped."""
+    for _ in range(simulations):
+        node, depth = root, 0
+        while node != END and depth < horizon:
+            if graph.first[node] == NOT_EXPANDED:
+                guess = graph.value[node]
+                if not erased.has_heuristic(model) and depth > 0:
+                    guess = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
+                done = expand(model, graph, rows, b, beta, out, node, guess, True, interned, fault)
+                if done in (NO_ROOM, FAULTY):
+                    fault[4] = node
+                    return done
+                if done == NO_SPACE:
+                    tally[FULL] = 1
+                    break
+                for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
+                    back_up_pair(graph, node, pair, gamma)
+                back_up_node(graph, node)
+                graph.visits[node] += 1
+                break
+            pair = select(graph, node, c, False)
+            graph.visits[node] += 1
+            if pair < 0:
+                break
+            graph.tries[pair] += 1
+            path[2 * depth], path[2 * depth + 1] = node, pair
+            node = follow(graph, pair, stream)
+            depth += 1
+        for i in range(depth - 1, -1, -1):
+            back_up_pair(graph, path[2 * i], path[2 * i + 1], gamma)
+            back_up_node(graph, path[2 * i])
+        tally[SIMULATIONS] += 1
+        tally[STEPS] += depth + 1
+        tally[DEEPEST] = max(tally[DEEPEST], depth)
+    return EXPANDED
+
+
+@kernel
+def simulate_tree(
+    model: ErasedModel, graph: SearchGraph, rows: Rows, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
+    root: int, simulations: int, horizon: int, interned: bool, path: Ints, stream: Words, tally: Ints, fault: Ints,
+) -> int:  # fmt: skip
+    """Up to that many simulations in a tree with averaged returns; why it stopped."""
+    for _ in range(simulations):
+        node, depth = root, 0
+        total, total_bonus = 0.0, 0.0
+        while node != END and depth < horizon:
+            if graph.first[node] == NOT_EXPANDED:
+                if depth > 0:
+                    total = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
+                done = expand(model, graph, rows, b, beta, out, node, 0.0, False, interned, fault)
+                if done in (NO_ROOM, FAULTY):
+                    fault[4] = node
+                    return done
+                if done == NO_SPACE:
+                    tally[FULL] = 1
+                if depth > 0 or done == NO_SPACE:
+                    break
+            pair = select(graph, node, c, True)
+            graph.visits[node] += 1
+            path[2 * depth], path[2 * depth + 1] = node, pair
+            node = follow(graph, pair, stream)
+            depth += 1
+        for i in range(depth - 1, -1, -1):
+            pair = path[2 * i + 1]
+            total = graph.reward[pair] + graph.gain[pair] + gamma * total
+            total_bonus = graph.gain[pair] + gamma * total_bonus
+            graph.tries[pair] += 1
+            share = 1.0 / graph.tries[pair]
+            graph.q[pair] = (1.0 - share) * graph.q[pair] + share * total
+            graph.q_bonus[pair] = (1.0 - share) * graph.q_bonus[pair] + share * total_bonus
+        tally[SIMULATIONS] += 1
+        tally[STEPS] += depth + 1
+        tally[DEEPEST] = max(tally[DEEPEST], depth)
+    return EXPANDED
+
+
+@kernel
+def play_on(
+    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, out: Outcomes, node: int, steps: int,
+    stream: Words, tally: Ints,
+) -> float:  # fmt: skip
+    """The internal return of a rollout from a node, belief frozen: the model's policy, or uniform legal actions."""
+    total, discount = 0.0, 1.0
+    here = out.here
+    for w in range(model.s_words):
+        here[0, w] = graph.states[node, w]
+    for _ in range(steps):
+        a = erased.policy(model, here, 0, uniform(stream))
+        component, k, e = outcomes(model, here, 0, a, out)
+        if k < 0:
+            return total  # told when the node itself is expanded
+        offset = model.offsets[component]
+        n = model.offsets[component + 1] - offset
+        block = b[offset : offset + n]
+        v = pick(block, n, uniform(stream))
+        mean = 0.0
+        for i in range(n):
+            mean += block[i] * out.reward[i]
+        total += discount * (mean + beta * expected_l1_change(block, out.likelihood[:e, :n]))
+        discount *= gamma
+        u, seen, j = uniform(stream), 0.0, 0
+        for i in range(k):
+            seen += out.chance[i, v]
+            j = i
+            if u < seen:
+                break
+        tally[STEPS] += 1
+        if erased.terminal(model, out.next, j) or discount < 1e-3:
+            break
+        for w in range(model.s_words):
+            here[0, w] = out.next[j, w]
+    return total
+
+
+@kernel
+def refresh(graph: SearchGraph, rows: Rows, values: RowValues, beta: float) -> None:
+    """Apply a new exact belief, already applied to the rows, to every pair."""
+    for pair in range(graph.counts[PAIRS]):
+        r = graph.row[pair]
+        graph.reward[pair] = values.reward[r]
+        graph.gain[pair] = beta * values.bonus[r]
+        at, first = rows.first_branch[r], graph.first_edge[pair]
+        for i in range(graph.first_edge[pair + 1] - first):
+            graph.chance[first + i] = values.chance[at + i]
+
+
+@kernel
+def sweep(graph: SearchGraph, gamma: float) -> float:
+    """One backup of every expanded node, the youngest first; the largest change."""
+    change = 0.0
+    for node in range(graph.counts[NODES] - 1, 0, -1):
+        if graph.first[node] != NOT_EXPANDED:
+            before = graph.value[node]
+            for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
+                back_up_pair(graph, node, pair, gamma)
+            back_up_node(graph, node)
+            change = max(change, abs(graph.value[node] - before))
+    return change

@@ -1,0 +1,201 @@
+"""Battleship(n, k) (Silver and Veness 2010): find and sink k ships of lengths k + 1, …, 2 on an n × n board.
+
+Boards are bitboards, cell = row · n + column in words of 64 bits. The prior is uniform over valid boards, drawn
+exactly: all ships are placed independently and the whole board is drawn again if two overlap or touch, also diagonally.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pomdplite.errors import UsageError
+from pomdplite.jit import Floats
+from pomdplite.layout import Population, State
+from pomdplite.model import Model
+from pomdplite.rng import uniform
+
+MISS, HIT = range(2)
+
+
+class Battleship(Model):
+    """Fire at cells until every ship is sunk: −1 a shot, + n² for the last hit. Ships do not touch, nor diagonally."""
+
+    observations = ("miss", "hit")
+    discount = 1.0
+    beta = 1.0
+    exploration = 1.0
+
+    def __init__(self, size: int = 10, ships: int = 5) -> None:
+        lengths = list(range(ships + 1, 1, -1))
+        if ships < 1 or size < 2 or lengths[0] > size:
+            raise UsageError(f"Battleship({size}, {ships}): the longest ship has {ships + 1} cells, the board {size}.")
+        words = -(-size * size // 64)
+        self.size, self.ships = size, ships
+        self.total = sum(lengths)
+        self.max_steps = size * size
+        self.places = np.array([2 * size * (size - length + 1) for length in lengths])  # [ship] number of placements
+        most = int(self.places.max())
+        self.cells = np.zeros((ships, most, words), np.uint64)  # [ship, place, word] cells of a placement
+        self.halo = np.zeros((ships, most, words), np.uint64)  # ... and all cells that touch it
+        for ship, length in enumerate(lengths):
+            place = 0
+            for down in (0, 1):
+                for row in range(size - (length - 1) * down):
+                    for col in range(size - (length - 1) * (1 - down)):
+                        for i in range(-1, length + 1):
+                            for side in (-1, 0, 1):
+                                r, c = (row + i, col + side) if down else (row + side, col + i)
+                                if 0 <= r < size and 0 <= c < size:
+                                    word, bit = divmod(r * size + c, 64)
+                                    self.halo[ship, place, word] |= np.uint64(1 << bit)
+                                    if side == 0 and 0 <= i < length:
+                                        self.cells[ship, place, word] |= np.uint64(1 << bit)
+                        place += 1
+        self.state = State(fired=(np.uint64, words), hits=(np.uint64, words), left=np.int64)
+        self.hidden = Population(board=(np.uint64, words), place=(np.int64, ships))
+        self.actions = tuple(f"{chr(97 + cell % size)}{cell // size + 1}" for cell in range(size * size))
+        self.summary_size = size * size
+        _check_fits(self)
+
+    def start(self, x: Any) -> None:
+        x.left = self.total
+
+    def transition(m: Any, x: Any, theta: Any, a: int, y: Any) -> None:
+        word, bit = a // 64, np.uint64(1) << np.uint64(a % 64)
+        y.fired[word] |= bit
+        if theta.board[word] & bit:
+            y.hits[word] |= bit
+            y.left -= 1
+
+    def observation(m: Any, y: Any, theta: Any, a: int, z: Any) -> None:
+        z[HIT if (theta.board[a // 64] >> np.uint64(a % 64)) & np.uint64(1) else MISS] = 1.0
+
+    def reward(m: Any, x: Any, theta: Any, a: int) -> float:
+        hit = (theta.board[a // 64] >> np.uint64(a % 64)) & np.uint64(1)
+        return float(m.size * m.size - 1) if hit and x.left == 1 else -1.0
+
+    def legal(m: Any, x: Any, a: int) -> bool:
+        return not (x.fired[a // 64] >> np.uint64(a % 64)) & np.uint64(1)
+
+    def terminal(m: Any, x: Any) -> bool:
+        return x.left == 0
+
+    def prior(m: Any, theta: Any, random: Any) -> None:
+        while True:  # about one board in thirty is valid on the published sizes
+            valid = True
+            for ship in range(m.ships):
+                theta.place[ship] = int(uniform(random) * m.places[ship])
+                for other in range(ship):
+                    if touches(m, ship, theta.place[ship], other, theta.place[other]):
+                        valid = False
+                if not valid:
+                    break
+            if valid:
+                break
+        for word in range(theta.board.shape[0]):
+            theta.board[word] = 0
+            for ship in range(m.ships):
+                theta.board[word] |= m.cells[ship, theta.place[ship], word]
+
+    def move(m: Any, x: Any, theta: Any, random: Any) -> bool:
+        # Gibbs: take one ship out and put it back uniformly among the places that agree with every shot.
+        ship = int(uniform(random) * m.ships)
+        words = theta.board.shape[0]
+        count = 0
+        chosen = -1
+        for place in range(m.places[ship]):
+            if fits(m, x, theta, ship, place, words):
+                count += 1
+                if uniform(random) * count < 1.0:  # each of them equally likely in the end
+                    chosen = place
+        if chosen < 0 or chosen == theta.place[ship]:
+            return False
+        theta.place[ship] = chosen
+        for word in range(words):
+            theta.board[word] = 0
+            for other in range(m.ships):
+                theta.board[word] |= m.cells[other, theta.place[other], word]
+        return True
+
+    def summary(m: Any, theta: Any, f: Any) -> None:
+        for cell in range(m.size * m.size):
+            f[cell] = float((theta.board[cell // 64] >> np.uint64(cell % 64)) & np.uint64(1))
+
+    def heuristic(m: Any, x: Any) -> float:
+        return float(m.size * m.size) - 2.0 * x.left  # every cell that is left costs about two shots
+
+    def success(self, x: Any, theta: Any) -> bool:
+        """Every ship is sunk."""
+        return bool(x.left == 0)
+
+    # ------------------------------------------------------------------ drawing
+
+    def draw(self, x: Any, marginals: list[Floats]) -> str:
+        """The board: ● hit, ○ miss, else the probability of a ship in percent."""
+        lines = ["    " + "".join(f"{chr(97 + col):>4}" for col in range(self.size))]
+        for row in range(self.size):
+            cells = []
+            for col in range(self.size):
+                cell = row * self.size + col
+                text = f"{100 * marginals[0][cell]:.0f}" if marginals else "·"
+                cells.append(f"{_mark(x, cell) or text:>4}")
+            lines.append(f"{row + 1:>4}" + "".join(cells))
+        return "\n".join(lines)
+
+    def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
+        """The board: the belief as a heat map, hits and misses marked."""
+        n = self.size
+        heat = marginals[0].reshape(n, n) if marginals else np.zeros((n, n))
+        axes.imshow(heat, cmap="Blues", vmin=0, vmax=max(0.5, float(heat.max())))
+        for cell in range(n * n):
+            mark = _mark(x, cell)
+            if mark:
+                axes.plot(
+                    [cell % n], [cell // n], "o", ms=120 / n, mec="black", color="#d62728" if mark == "●" else "white"
+                )
+            elif heat[cell // n, cell % n] >= 0.005:
+                ink = "white" if heat[cell // n, cell % n] > 0.6 else "0.25"
+                text = f"{100 * heat[cell // n, cell % n]:.0f}"
+                axes.text(cell % n, cell // n, text, ha="center", va="center", fontsize=70 / n, color=ink)
+        axes.set_xticks(range(n), [chr(97 + col) for col in range(n)])
+        axes.set_yticks(range(n), [str(row + 1) for row in range(n)])
+        axes.tick_params(length=0)
+
+
+def touches(m: Any, ship: int, place: int, other: int, other_place: int) -> bool:
+    """Whether two placements overlap or touch."""
+    for word in range(m.cells.shape[2]):
+        if m.cells[ship, place, word] & m.halo[other, other_place, word]:
+            return True
+    return False
+
+
+def fits(m: Any, x: Any, theta: Any, ship: int, place: int, words: int) -> bool:
+    """Whether a ship may be at a place, the others where they are: no miss, no touching, every hit explained."""
+    for word in range(words):
+        cells = m.cells[ship, place, word]
+        if cells & (x.fired[word] & ~x.hits[word]):
+            return False
+        covered = cells
+        for other in range(m.ships):
+            if other != ship:
+                if cells & m.halo[other, theta.place[other], word]:
+                    return False
+                covered |= m.cells[other, theta.place[other], word]
+        if x.hits[word] & ~covered:
+            return False
+    return True
+
+
+def _mark(x: Any, cell: int) -> str | None:
+    word, bit = divmod(cell, 64)
+    if not (int(x.fired[word]) >> bit) & 1:
+        return None
+    return "●" if (int(x.hits[word]) >> bit) & 1 else "○"
+
+
+def _check_fits(model: Battleship) -> None:
+    """Refuse boards on which the ships cannot all be placed: prior would draw for ever."""
+    lengths = range(2, model.ships + 2)
+    if sum((length + 1) * 2 for length in lengths) > (model.size + 1) ** 2:
+        raise UsageError(f"Battleship({model.size}, {model.ships}): the ships do not fit on the board.")
