@@ -40,7 +40,7 @@ def test_update_is_bayes_rule(m, seed):
             expected[first] += p
             present[now] += p
         np.testing.assert_allclose(belief.vector, expected, atol=1e-9)
-        np.testing.assert_allclose(belief.marginals_now()[0], present, atol=1e-9)
+        np.testing.assert_allclose(belief.marginals()[0], present, atol=1e-9)
         x = y
 
 
@@ -60,7 +60,7 @@ def test_factored_agrees_with_flattened(seed, changing):
         one.update(x, a, world.x, outcome.o)
         two.update(x, a, world.x, outcome.o)
         for mine, other in zip(
-            one.marginals() + one.marginals_now(), two.marginals() + two.marginals_now(), strict=True
+            one.initial_marginals() + one.marginals(), two.initial_marginals() + two.marginals(), strict=True
         ):
             np.testing.assert_allclose(mine, other, atol=1e-9)
         assert abs(one.entropy() - two.entropy()) < 1e-9
@@ -112,10 +112,10 @@ def test_sampling_a_rock_turns_it_bad_and_keeps_the_belief_about_its_first_kind(
     belief = pl.initial_belief(model)
     x = model.initial_state()
     belief.update(x, "check-0", x, "good")
-    assert belief.marginals_now()[0][1] == 1.0  # at distance 0 the sensor is certain
+    assert belief.marginals()[0][1] == 1.0  # at distance 0 the sensor is certain
     belief.update(x, "sample", x, None)
-    assert belief.marginals_now()[0].tolist() == [1.0, 0.0]
-    assert belief.marginals()[0].tolist() == [0.0, 1.0]
+    assert belief.marginals()[0].tolist() == [1.0, 0.0]
+    assert belief.initial_marginals()[0].tolist() == [0.0, 1.0]
 
 
 def test_a_copy_is_independent():

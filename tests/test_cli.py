@@ -86,6 +86,10 @@ def test_check_passes_and_fails(tmp_path):
         (("fly",), "No such command"),
         (("run", "tiger", "--fast"), "--fast"),
         (("check", "nowhere.py:Robot"), "no file nowhere.py"),
+        (("run", "tiger", "--solver", "magic"), "no solver 'magic'"),
+        (("run", "tiger", "--time", "1", "--sims", "5"), "not both"),
+        (("run", "tiger", "--time", "-1"), "time must be a positive number"),
+        (("run", "tiger", "-o", "nodes=many"), "give name=number"),
         (("watch", "tiger", "--pictures", "/proc/nowhere"), "cannot write pictures to"),
     ],
 )
@@ -95,8 +99,8 @@ def test_bad_arguments_get_one_line_and_code_2(arguments, message):
 
 
 def test_a_model_too_large_for_the_exact_solver_is_told():
-    line = run("run", "rocksample-20-20", "-n", "1", code=1).stderr.strip().splitlines()[-1]
-    assert "reachable states" in line and "UCT" in line
+    line = run("run", "rocksample-20-20", "--solver", "exact", "-n", "1", code=1).stderr.strip().splitlines()[-1]
+    assert "reachable states" in line and 'solver="uct"' in line
 
 
 def test_an_interrupted_run_reports_what_was_done():

@@ -14,19 +14,19 @@ CORE = BASE | {"layout", "erased", "source", "compiling", "compile_errors", "int
 DYNAMICS = CORE | {"dynamics", "faults", "rng", "bonus"}
 ALLOWED = {
     "jit": set(), "errors": set(), "rng": {"jit"}, "bonus": {"jit"}, "layout": BASE, "erased": {"jit"},
-    "source": BASE, "compile_errors": BASE, "compiling": BASE | {"erased", "compile_errors", "source"},
-    "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE, "tabular": CORE, "dynamics": CORE,
+    "source": BASE, "compile_errors": BASE | {"source"}, "compiling": BASE | {"erased", "compile_errors", "source"},
+    "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE | {"rng"}, "tabular": CORE, "dynamics": CORE,
     "faults": CORE | {"dynamics"},
     "checking": CORE | {"rng"},
     "beliefs": DYNAMICS,
     "mdp": DYNAMICS | {"beliefs", "tabular"},
-    "planners": DYNAMICS | {"beliefs", "mdp"},
+    "planners": DYNAMICS | {"beliefs", "checking", "mdp"},
     "problems": BASE | {"layout", "model", "rng"},
     "worlds": DYNAMICS,
     "experiments": DYNAMICS | {"beliefs", "planners", "problems", "worlds"},
     "views": CORE | {"experiments", "planners"},
     "testing": DYNAMICS | {"beliefs", "checking", "experiments", "planners", "views", "worlds"},
-    "cli": CORE | {"checking", "experiments", "mdp", "planners", "problems", "views", "worlds", "__init__"},
+    "cli": CORE | {"beliefs", "checking", "experiments", "mdp", "planners", "problems", "views", "worlds", "__init__"},
 }  # fmt: skip
 
 

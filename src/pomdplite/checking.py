@@ -5,6 +5,7 @@ functions are compared with what was seen. A function must be defined for every 
 the history would rule that θ out: planners evaluate all of them.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite import erased
+from pomdplite.compile_errors import left_out_message
 from pomdplite.errors import ModelError
 from pomdplite.jit import Words
 from pomdplite.layout import Population, from_words, to_words
@@ -100,7 +102,7 @@ class _Check:
             return self.finish()
         self.explore(first)
         never = [str(n) for o, n in enumerate(self.model.observations) if o not in self.seen_observations]
-        if never and self.ok_so_far("observation"):
+        if never and not self.first:
             so_far = "" if self.report.complete else " in the states looked at"
             self.note("unused", f"observation {', '.join(map(repr, never))} has zero likelihood under every theta, "
                       f"everywhere{so_far}.", fatal=self.report.complete)  # fmt: skip
@@ -188,14 +190,15 @@ class _Check:
         """Check T, Z, R, φ at one (x, θ, a); what they gave, or None if they cannot be used."""
         self.report.calls += 1
         where = self.place(x, theta, a)
-        before = to_words(self.model.state.dtype, x), to_words(self.hidden.dtype, theta)
-        reward = self.guard("reward", lambda: self.plain.reward(x, theta, a), where)
-        branches = self.guard("transition", lambda: self.plain.transition(x, theta, a), where)
-        later = self.guard("evolve", lambda: self.plain.evolve(x, theta, a), where)
+        reward = self.guard("reward", lambda: self.plain.reward(x, theta, a), where, x, theta)
+        branches = self.guard("transition", lambda: self.plain.transition(x, theta, a), where, x, theta)
+        later = self.guard("evolve", lambda: self.plain.evolve(x, theta, a), where, x, theta)
         if reward is None or branches is None or later is None:
             return None
         if not np.isfinite(reward):
             self.note("reward", f"reward gives {reward} at {where}.")
+        elif reward != self.plain.reward(x, theta, a):
+            self.note("reproducible", f"reward gives different numbers for the same arguments at {where}.")
         self.hidden_change(x, theta, a, later, component, where)
         usable = self.probabilities("transition", np.array([p for _, p in branches]), where)
         states = [to_words(self.model.state.dtype, y) for y, p in branches if p != 0]
@@ -214,7 +217,7 @@ class _Check:
         for y, p in branches:
             if p == 0:
                 continue
-            z = self.guard("observation", lambda y=y: self.plain.observation(y, later, a), where)
+            z = self.guard("observation", lambda y=y: self.plain.observation(y, later, a), where, y, later)
             if z is None:
                 return None
             usable = self.probabilities("observation", z, where) and usable
@@ -222,9 +225,6 @@ class _Check:
                 self.note("reproducible", f"observation gives different numbers for the same arguments at {where}.")
             self.seen_observations |= {int(o) for o in np.flatnonzero(z[:-1])}
             seen.append(z)
-        after = to_words(self.model.state.dtype, x), to_words(self.hidden.dtype, theta)
-        if not all(np.array_equal(b, c) for b, c in zip(before, after, strict=True)):
-            self.note("writes", f"a function changes x or theta at {where}; write to y, z or theta_next only.")
         if len(self.samples) < 500:
             self.samples.append((x, theta, a))
         return {"reward": reward, "chances": chances, "next": [from_words(self.model.state.dtype, s) for s in states],
@@ -301,6 +301,14 @@ class _Check:
             erased.transition(view.erased, words, 0, hidden, 0, a, space, p)
             later = self.plain.evolve(x, theta, a)
             after = to_words(self.hidden.dtype, later).reshape(1, -1)
+            compiled = after.copy()
+            if self.model.evolves:
+                erased.evolve(view.erased, words, 0, hidden, 0, a, compiled)
+            if not np.array_equal(compiled, after):
+                self.note("compiled", f"evolve differs between interpreted and compiled at {where}.")
+            judged = (erased.legal(view.erased, words, 0, a), erased.terminal(view.erased, words, 0))
+            if judged != (self.plain.legal(x, a), self.plain.terminal(x)):
+                self.note("compiled", f"legal or terminal differs between interpreted and compiled at {where}.")
             for i, (y, chance) in enumerate(self.plain.transition(x, theta, a)):
                 if abs(p[i] - chance) > _AGREEMENT or (
                     chance > 0 and not np.array_equal(space[i], to_words(self.model.state.dtype, y))
@@ -328,13 +336,26 @@ class _Check:
             return True
         return False
 
-    def guard(self, function: str, call: Any, where: str) -> Any:
-        """The result, or None after noting what the user's function raised."""
+    def guard(self, function: str, call: Any, where: str, x: Any = None, theta: Any = None) -> Any:
+        """The result, or None after noting what the user's function raised or wrote to its arguments x and theta."""
+        given = [(x, self.model.state.dtype), (theta, self.hidden.dtype)]
+        before = [None if record is None else to_words(dtype, record) for record, dtype in given]
         try:
-            return call()
+            result = call()
         except Exception as error:  # noqa: BLE001  whatever the user's code raises is the finding
-            self.note(function, f"{function} raised {type(error).__name__} at {where}: {error}")
+            missing = re.search(r"'Parameters' object has no attribute '(\w+)'", str(error))
+            left_out = self.plain.source.left_out
+            told = (
+                left_out_message(missing[1], left_out[missing[1]]) if missing and missing[1] in left_out else str(error)
+            )
+            self.note(function, f"{function} raised {type(error).__name__} at {where}: {told}")
             return None
+        for (record, dtype), words in zip(given, before, strict=True):
+            if words is not None and not np.array_equal(words, to_words(dtype, record)):
+                self.note("writes", f"{function} changes x or theta at {where}; write to y, z or theta_next only.")
+                for name in dtype.names or ():
+                    record[name] = words.view(dtype)[0][name]
+        return result
 
     def place(self, x: Any, theta: Any, a: int) -> str:
         hidden = "" if theta is None else f", theta: {self.hidden.describe(theta)}"
@@ -345,9 +366,6 @@ class _Check:
 
     def component_name(self, component: int) -> str:
         return self.hidden.components[component].name if component >= 0 else "no component"
-
-    def ok_so_far(self, kind: str) -> bool:
-        return not any(known.startswith(kind) for known in self.first)
 
     def note(self, kind: str, message: str, *, fatal: bool = True) -> None:
         self.first.setdefault(kind, (message, fatal))

@@ -41,6 +41,9 @@ BetaOption = Annotated[float | None, typer.Option(help="weight of exploration; l
 SolverOption = Annotated[str | None, typer.Option(help="auto (left out), exact, uct or uct-tree")]
 TimeOption = Annotated[float | None, typer.Option(help="seconds of search per step; left out, 0.1")]
 SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
+OtherOptions = Annotated[
+    list[str] | None, typer.Option("--option", "-o", help="any other parameter of the planner, name=number")
+]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
 
@@ -68,12 +71,13 @@ def run(
     solver: SolverOption = None,
     time: TimeOption = None,
     sims: SimsOption = None,
+    option: OtherOptions = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Evaluate a planner on a problem."""
     model = make(problem)
-    chosen = make_planner(planner, model, **_given(beta=beta, solver=solver, time=time, sims=sims))
+    chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
     finished: list[Episode] = []
@@ -92,6 +96,10 @@ def run(
             evaluate(model, chosen, episodes, seed, workers=workers, on_episode=on_episode)
         except KeyboardInterrupt:
             interrupted = True
+        except SystemError as error:  # how Ctrl-C comes out of a compiled function
+            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+                raise
+            interrupted = True
         except PomdpLiteError:
             if finished:
                 err.print(f"stopped after {len(finished)} episodes: mean {_running(finished)}")
@@ -105,17 +113,23 @@ def run(
     else:
         out.print(text.evaluation_table([result]))
         out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
-    warning = text.cut_warning(result, model.episode_limit)
-    if warning:
-        err.print(warning, highlight=False)
+    for warning in text.warnings(result, model.episode_limit):
+        err.print(warning, highlight=False, soft_wrap=True)
     if interrupted:
         err.print(f"interrupted after {len(finished)} of {episodes} episodes")
         raise typer.Exit(130)
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _given(others: list[str] | None, **options: Any) -> dict[str, Any]:
     """The options that were given."""
-    return {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
+    for other in others or ():
+        name, _, value = other.partition("=")
+        try:
+            given[name] = json.loads(value)
+        except json.JSONDecodeError:
+            raise UsageError(f"--option {other}: give name=number, for example --option nodes=50000.") from None
+    return given
 
 
 def _running(finished: list[Episode]) -> str:
@@ -144,6 +158,7 @@ def summary(result: Evaluation) -> dict[str, Any]:
         "seconds_per_step": result.seconds_per_step,
         "success_rate": result.success_rate,
         "cut": result.cut,
+        "notes": result.notes,
         "preparation_seconds": result.preparation_seconds,
         "version": pomdplite.__version__,
     }
@@ -167,7 +182,7 @@ def show(problem: ProblemArgument) -> None:
         table.add_row(symbol, meaning, escape(size))
     out.print(table, highlight=False)
     out.print()
-    out.print(text.drawing(model, model.initial_state(), initial_belief(model).marginals_now()))
+    out.print(text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
 
 
 def _state_count(model: Model) -> str:
@@ -206,12 +221,13 @@ def watch(
     solver: SolverOption = None,
     time: TimeOption = None,
     sims: SimsOption = None,
+    option: OtherOptions = None,
     episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
     pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
     model = make(problem)
-    chosen = make_planner(planner, model, **_given(beta=beta, solver=solver, time=time, sims=sims))
+    chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
     if pictures is not None:
@@ -230,7 +246,7 @@ def watch(
     world = ModelWorld(model)
     result = run_episode(chosen, world, seed, episode, look)
     out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
-    out.print(text.drawing(model, chosen.state, chosen.belief.marginals_now()))
+    out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
         f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}; "
@@ -267,6 +283,11 @@ def main() -> None:
     except _ClickException as error:
         _complain(error.format_message())
         code = 2
+    except SystemError as error:  # how Ctrl-C comes out of a compiled function
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        _complain("interrupted")
+        code = 130
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted")
         code = 130

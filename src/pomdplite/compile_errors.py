@@ -2,14 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.errors import NumbaError
+from numba import types
 
 from pomdplite.errors import ModelError
+from pomdplite.source import Source
 
 # Pattern in Numba's message -> what it means for the user. Groups are filled in.
 _CAUSES: list[tuple[str, str]] = [
@@ -25,6 +25,9 @@ _CAUSES: list[tuple[str, str]] = [
      "NumPy arrays, or put it into the model's parameters."),
     (r"Untyped global name '(\w+)'", "it uses the global '{0}', which compiled code cannot hold."),
     (r"[Uu]se of unsupported opcode \((\w+)\)", "it uses a Python feature that cannot be compiled ({0})."),
+    (r"returns (.*)", "it must return a number, but returns {0}."),
+    (r"[Tt]he use of a reflected (\w+)|reflected (\w+)\(", 
+     "it uses a global {0}, which compiled code cannot hold: use a tuple or a NumPy array."),
     (r"The use of a (\w+)", "it uses {0}, which cannot be compiled."),
     (r"unsupported.*?(try|with|yield|set|dict|comprehension|lambda)", "it uses {0}, which cannot be compiled."),
     (r"Cannot unify ([^\n]+?) and ([^\n]+?) for '(\w+?)(?:\.\d+)?'",
@@ -39,28 +42,26 @@ _CAUSES: list[tuple[str, str]] = [
 
 
 def explain(
-    title: str,
-    functions: dict[str, Callable[..., Any]],
-    jitted: dict[str, Any],
-    samples: dict[str, tuple[Any, ...]],
-    fallback: Exception,
+    source: Source, jitted: dict[str, Any], samples: dict[str, tuple[Any, ...]], fallback: Exception
 ) -> ModelError:
     """Find which function fails by itself and describe the failure."""
     for name, function in jitted.items():
         try:
             function.compile(tuple(numba.typeof(value) for value in samples[name]))
-        except NumbaError as error:
-            return _describe(title, name, functions[name], str(error))
         except KeyError as error:  # how Numba reports writing to a field that a record does not have
-            return _describe(title, name, functions[name], f"Field {error.args[0]} was not found in record")
-    if "depends" in functions or "legal" in functions or "reward" in functions:
-        hint = "check that reward returns a number, depends an integer and legal and terminal True or False"
-    else:
-        hint = "check what each function returns"
-    return ModelError(f"{title} cannot be compiled: {hint}. Numba says: {_last_line(str(fallback))}")
+            return _describe(source, name, f"Field {error.args[0]} was not found in record")
+        except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with any
+            return _describe(source, name, str(error) or type(error).__name__)
+        returned = function.overloads[function.signatures[-1]].signature.return_type
+        if name in ("reward", "depends", "heuristic", "policy") and not isinstance(
+            returned, (types.Number, types.Boolean)
+        ):
+            return _describe(source, name, f"returns {returned}")
+    return ModelError(f"{source.title} cannot be compiled. Numba says: {_last_line(str(fallback))}")
 
 
-def _describe(title: str, name: str, function: Callable[..., Any], message: str) -> ModelError:
+def _describe(source: Source, name: str, message: str) -> ModelError:
+    title, function = source.title, source.functions[name]
     try:
         lines, first = inspect.getsourcelines(function)
     except OSError:
@@ -78,6 +79,8 @@ def _describe(title: str, name: str, function: Callable[..., Any], message: str)
         if found:
             groups = [group for group in found.groups() if group is not None]
             cause, culprit = meaning.format(*groups, "?", "?"), groups[0] if groups else None
+            if "m has no parameter" in cause and culprit in source.left_out:
+                cause = left_out_message(culprit, source.left_out[culprit])
             break
     if not places and culprit:  # Numba does not always say where: look for the word
         places = [first + i for i, code in enumerate(lines) if re.search(rf"\b{culprit}\b", code)]
@@ -89,6 +92,11 @@ def _describe(title: str, name: str, function: Callable[..., Any], message: str)
         "Model functions may use numbers, NumPy arrays, math and loops; a model that must call other code can set "
         "compiled = False and run interpreted."
     )
+
+
+def left_out_message(name: str, kind: str) -> str:
+    """Why a model's attribute is not among its parameters."""
+    return f"m.{name} is not there: it is a {kind}, and only numbers and numeric arrays reach m."
 
 
 _NOISE = ("File ", "This error", "During:", "^", "http", "Failed in", "def ", "<source")

@@ -5,6 +5,7 @@ a cache folder, named by a hash of everything that they depend on, so that Numba
 disk and a second process compiles nothing.
 """
 
+import contextlib
 import hashlib
 import inspect
 import logging
@@ -27,6 +28,9 @@ from pomdplite.source import ARGUMENTS, Functions, Source
 log = logging.getLogger("pomdplite")
 
 KEPT_MODULES = 300  # generated modules kept in the cache folder, newest first
+
+# Their versions are part of the digest, or they do not change: their contents need not be.
+_KNOWN_PACKAGES = {"numpy", "numba", "pomdplite", *sys.stdlib_module_names} - {"__main__"}
 
 _loaded: dict[str, Functions] = {}  # by digest; parameters are passed in, so models of one class share their code
 
@@ -53,7 +57,7 @@ def compiled(source: Source) -> Functions:
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
-        raise explain(source.title, source.functions, jitted, _sample_arguments(source), error) from None
+        raise explain(source, jitted, _sample_arguments(source), error) from None
     addresses = {name: int(getattr(module, name).address) for name in source.functions}
     _loaded[digest] = Functions(addresses, (module,))
     return _loaded[digest]
@@ -70,7 +74,8 @@ def cache_folder() -> Path:
         if os.access(base, os.W_OK):
             return base
     except OSError as error:
-        log.warning("cannot use the cache folder %s (%s); models are compiled anew in every process", base, error)
+        log.debug("%s: %s", base, error)
+    log.warning("cannot write to the cache folder %s; models are compiled anew in every process", base)
     return Path(tempfile.mkdtemp(prefix="pomdplite-"))
 
 
@@ -81,12 +86,17 @@ def _write_once(path: Path, text: str) -> None:
         file.write(text)
     try:
         os.link(temporary, path)
+        os.unlink(temporary)
     except FileExistsError:
         log.debug("another process wrote %s first", path)
-    finally:
         os.unlink(temporary)
-    modules = sorted(path.parent.glob("model_*.py"), key=lambda p: p.stat().st_mtime, reverse=True)
-    for old in modules[KEPT_MODULES:]:
+    except OSError:  # no hard links here
+        os.replace(temporary, path)
+    ages = []
+    for module in path.parent.glob("model_*.py"):
+        with contextlib.suppress(FileNotFoundError):  # another process may clear up at the same time
+            ages.append((module.stat().st_mtime, module))
+    for _, old in sorted(ages, reverse=True)[KEPT_MODULES:]:
         for file_path in (old, *(path.parent / "__pycache__").glob(f"{old.stem}.*")):
             file_path.unlink(missing_ok=True)
 
@@ -109,7 +119,7 @@ def _module_text(source: Source) -> str:
         "from collections import namedtuple",
         "import numpy as np",
         "from numba import cfunc, njit",
-        "from pomdplite.erased import FAILED, SIGNATURES, array_at, record_at",
+        "from pomdplite.erased import FAILED, RAISED_IN_DEPENDS, SIGNATURES, array_at, record_at",
         f'Parameters = namedtuple("Parameters", "{names}")',
         "@njit",
         "def parameters(m):",
@@ -158,17 +168,15 @@ def _module_text(source: Source) -> str:
             "        likelihood[count] = 1.0",
             "    return 0",
         ],
-        "reward": [
-            "    try:",
-            "        return user_reward(parameters(m), record_at(x, STATE), record_at(theta, THETA), a)",
-            "    except Exception:",
-            "        return np.nan",
-        ],
-        "terminal": ["    return 1 if user_terminal(parameters(m), record_at(x, STATE)) else 0"],
-        "legal": ["    return 1 if user_legal(parameters(m), record_at(x, STATE), a) else 0"],
-        "depends": ["    return user_depends(parameters(m), record_at(x, STATE), a)"],
-        "heuristic": ["    return user_heuristic(parameters(m), record_at(x, STATE))"],
-        "policy": ["    return user_policy(parameters(m), record_at(x, STATE), u)"],
+        # The sums take a value that may be None apart where it can still be caught.
+        "reward": _guarded(
+            "0.0 + user_reward(parameters(m), record_at(x, STATE), record_at(theta, THETA), a)", "np.nan"
+        ),
+        "terminal": _guarded("1 if user_terminal(parameters(m), record_at(x, STATE)) else 0"),
+        "legal": _guarded("1 if user_legal(parameters(m), record_at(x, STATE), a) else 0"),
+        "depends": _guarded("0 + user_depends(parameters(m), record_at(x, STATE), a)", "RAISED_IN_DEPENDS"),
+        "heuristic": _guarded("0.0 + user_heuristic(parameters(m), record_at(x, STATE))", "np.nan"),
+        "policy": _guarded("0 + user_policy(parameters(m), record_at(x, STATE), u)"),
         "prior": [
             "    stream = array_at(random, (1,), np.uint64)",
             "    try:",
@@ -203,6 +211,8 @@ def _module_text(source: Source) -> str:
             "        user_evolve(parameters(m), record_at(x, STATE), record_at(theta, THETA), a, later)",
             "    except Exception:",
             "        return FAILED",
+            *(f"    later.{n} = later.{n} + 0.0" if source.theta[n].ndim == 0 else f"    later.{n}[:] += 0.0"
+              for n in source.theta.names or () if source.theta[n].base.kind == "f"),
             "    return 0",
         ],
     }  # fmt: skip
@@ -213,6 +223,11 @@ def _module_text(source: Source) -> str:
             *bodies[name],
         ]
     return "\n".join(lines) + "\n"
+
+
+def _guarded(expression: str, failed: str = "FAILED") -> list[str]:
+    """The body of a wrapper that returns one value."""
+    return ["    try:", f"        return {expression}", "    except Exception:", f"        return {failed}"]
 
 
 def _numpy_name(dtype: str) -> str:
@@ -240,14 +255,19 @@ def _sample_arguments(source: Source) -> dict[str, tuple[Any, ...]]:
 
 def _helpers(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """The module-level names that a function uses, with their values."""
-    code = function.__code__
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            names |= set(constant.co_names)
-    for name in sorted(names):
+    for name in sorted(_names(function)):
         if name in function.__globals__:
             yield name, function.__globals__[name]
+
+
+def _names(function: Callable[..., Any]) -> set[str]:
+    """Every global or attribute name in a function."""
+    names, codes = set[str](), [function.__code__]
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [constant for constant in code.co_consts if isinstance(constant, python_types.CodeType)]
+    return names
 
 
 def _with_compiled_helpers(
@@ -291,7 +311,12 @@ def _digest(source: Source, text: str) -> str:
             add_value(cell.cell_contents, seen)
         for name, value in _helpers(function):
             add(name)
-            add_value(value, seen)
+            if isinstance(value, python_types.ModuleType):
+                if value.__name__.partition(".")[0] not in _KNOWN_PACKAGES:
+                    used = {n: getattr(value, n) for n in sorted(_names(function)) if hasattr(value, n)}
+                    add_value(used, seen)
+            else:
+                add_value(value, seen)
 
     def add_code(code: python_types.CodeType) -> None:
         add(code.co_code, code.co_names, code.co_varnames, code.co_freevars)
@@ -307,8 +332,21 @@ def _digest(source: Source, text: str) -> str:
             add_function(inner, seen)
         elif isinstance(value, np.ndarray):
             add(value.dtype, value.shape, value.tobytes())
-        elif isinstance(value, python_types.ModuleType):
+        elif isinstance(value, (tuple, list, set, frozenset)):
+            add(type(value).__name__, len(value))
+            for item in value:
+                add_value(item, seen)
+        elif isinstance(value, dict):
+            add(len(value))
+            for key, item in value.items():
+                add(key)
+                add_value(item, seen)
+        elif isinstance(value, type):
             add(value.__name__)
+            if id(value) not in seen and value.__module__.partition(".")[0] not in _KNOWN_PACKAGES:
+                seen.add(id(value))
+                members = {k: v for k, v in vars(value).items() if not k.startswith("_")}
+                add_value({k: getattr(v, "value", v) for k, v in members.items()}, seen)  # an enum's values, too
         else:
             add(value)
 

@@ -23,6 +23,7 @@ PARAMETERS, TRANSITION, OBSERVATION, REWARD, TERMINAL, LEGAL, DEPENDS, EVOLVE, H
 PRIOR, MOVE, SUMMARY = range(10, 13)
 
 FAILED = -1  # returned by a wrapper when the user's function raised
+RAISED_IN_DEPENDS = -2  # there -1 means "no component"
 
 
 class ErasedModel(NamedTuple):
@@ -231,7 +232,7 @@ def terminal(model: ErasedModel, x: Words, i: int) -> bool:
     """Whether x ends the episode."""
     if model.functions[TERMINAL] == 0:
         return False
-    return call_terminal(model.functions[TERMINAL], model.functions[PARAMETERS], address(x, i)) != 0
+    return call_terminal(model.functions[TERMINAL], model.functions[PARAMETERS], address(x, i)) == 1
 
 
 @inlined
@@ -239,17 +240,19 @@ def legal(model: ErasedModel, x: Words, i: int, a: int) -> bool:
     """Whether a may be chosen in x."""
     if model.functions[LEGAL] == 0:
         return True
-    return call_legal(model.functions[LEGAL], model.functions[PARAMETERS], address(x, i), a) != 0
+    return call_legal(model.functions[LEGAL], model.functions[PARAMETERS], address(x, i), a) == 1
 
 
 @inlined
 def depends(model: ErasedModel, x: Words, i: int, a: int) -> int:
-    """The component of θ that (x, a) depends on; the last block, "no component", if none."""
+    """The component of θ that (x, a) depends on; the last block, "no component", if none; one more if that is wrong."""
     none = model.offsets.shape[0] - 2
     if none == 1:
         return 0
     component = call_depends(model.functions[DEPENDS], model.functions[PARAMETERS], address(x, i), a)
-    return none if component < 0 else component
+    if component == -1:
+        return none
+    return component if 0 <= component < none else none + 1
 
 
 @inlined

@@ -24,9 +24,15 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
     """The error for a fault code of `dynamics.outcomes`."""
     name = view.model.name
     if code == dynamics.BAD_COMPONENT:
+        here = f"x = ({view.describe(s)}), action {view.model.actions[a]!r}"
+        view.model.functions.failures.clear()
+        try:
+            told = view.model.plain.depends(view.record(s), a)
+        except Exception as problem:  # noqa: BLE001  whatever the user's code raised is what is reported
+            return ModelError(f"{name}.depends raised {type(problem).__name__} ({problem}) at {here}.")
         return ModelError(
-            f"{name}.depends returned {component} at x = ({view.describe(s)}), action {view.model.actions[a]!r}; "
-            f"there are {view.table.blocks} components, numbered from 0 (-1 for none)."
+            f"{name}.depends returned {told} at {here}; there are {view.table.blocks} components, numbered from 0 "
+            "(-1 for none)."
         )
     where = place(view, s, a, component, value)
     if code == dynamics.LEFT_DOMAIN:

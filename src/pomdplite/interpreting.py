@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite import erased
+from pomdplite.errors import ModelError
 from pomdplite.layout import to_words
 from pomdplite.source import Functions, Source
 
@@ -49,7 +50,7 @@ class Plain:
 
     def reward(self, x: Any, theta: Any, a: int) -> float:
         """R(x, θ, a)."""
-        return float(self.source.functions["reward"](self.m, x, theta, a))
+        return _number("reward", self.source.functions["reward"](self.m, x, theta, a))
 
     def terminal(self, x: Any) -> bool:
         """Whether x ends the episode."""
@@ -63,7 +64,7 @@ class Plain:
 
     def depends(self, x: Any, a: int) -> int:
         """The component of θ that (x, a) depends on, -1 for none."""
-        return int(self.source.functions["depends"](self.m, x, a))
+        return int(_number("depends", self.source.functions["depends"](self.m, x, a)))
 
     def heuristic(self, x: Any) -> float:
         """The model's guess of the value of x."""
@@ -85,6 +86,12 @@ class Plain:
         if "evolve" in self.source.functions:
             self.source.functions["evolve"](self.m, x, theta, a, after)
         return after
+
+
+def _number(function: str, value: Any) -> float:
+    if value is None:
+        raise ModelError(f"{function} returned nothing")
+    return float(value)
 
 
 def interpreted(source: Source) -> Functions:
@@ -149,7 +156,9 @@ def interpreted(source: Source) -> Functions:
     }
 
     def guarded(name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        failed: Any = float("nan") if name in ("reward", "heuristic") else erased.FAILED
+        failed: Any = erased.RAISED_IN_DEPENDS if name == "depends" else erased.FAILED
+        if name in ("reward", "heuristic"):
+            failed = float("nan")
 
         def call(*arguments: int) -> Any:
             try:

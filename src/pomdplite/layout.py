@@ -17,6 +17,9 @@ JOINT_LIMIT = 65_536  # most values of θ that are listed one by one
 
 def record_dtype(fields: Mapping[str, Any]) -> np.dtype[Any]:
     """An aligned record whose size is a whole number of 8-byte words."""
+    for name in fields:
+        if hasattr(np.record, name):
+            raise ModelError(f"a field cannot be called {name!r}: NumPy's records use that name; choose another.")
     plain = np.dtype([(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()],
                      align=True)  # fmt: skip
     names = list(plain.names or ())
@@ -51,6 +54,11 @@ def from_words(dtype: np.dtype[Any], words: Words) -> Any:
     return np.array(words[: dtype.itemsize // 8]).view(dtype).view(np.recarray)[0]
 
 
+def _array_item(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Truth values in arrays are kept as 0 and 1: Numba has no arrays of bool inside records."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
 def _is_name(values: Any) -> bool:
     return isinstance(values, str)
 
@@ -78,7 +86,7 @@ class State:
                     raise ModelError(
                         f"State field {name!r}: give a type, a tuple of names or (type, shape), not {kind!r}."
                     )
-                formats[name] = (self._scalar(name, kind[0]), kind[1])
+                formats[name] = (_array_item(self._scalar(name, kind[0])), kind[1])
             else:
                 formats[name] = self._scalar(name, kind)
         self.dtype = record_dtype(formats)
@@ -158,7 +166,7 @@ class Hidden:
         for name, field in fields.items():
             if isinstance(field, independent):
                 values, prior = self._values(name, field.values, field.prior, field.count)
-                formats[name] = (self._kind(values), (field.count,))
+                formats[name] = (_array_item(self._kind(values)), (field.count,))
                 for i in range(field.count):
                     self._add(f"{name}[{i}]", name, i, values, prior[i])
             else:
@@ -180,7 +188,7 @@ class Hidden:
             if prior is not None:
                 raise ModelError(f"Hidden component {name!r}: the prior is given twice.")
             prior, values = list(values.values()), tuple(values)
-        if not isinstance(values, Iterable) or isinstance(values, str):
+        if not isinstance(values, Iterable) or isinstance(values, (str, set, frozenset)):
             raise ModelError(
                 f"Hidden component {name!r}: give its values, for example ('left', 'right'), not {values!r}."
             )
@@ -189,6 +197,12 @@ class Hidden:
             raise ModelError(f"Hidden component {name!r} has no values.")
         if len(set(values)) != len(values):
             raise ModelError(f"Hidden component {name!r} lists a value twice: {values!r}.")
+        wrong = [v for v in values if not isinstance(v, (str, bool, int, float, np.number, np.bool_))]
+        if wrong:
+            raise ModelError(
+                f"Hidden component {name!r}: a value is a name or a number, not {wrong[0]!r}; number the values and "
+                "keep what they stand for in an array of the model."
+            )
         named = [_is_name(v) for v in values]
         if any(named) and not all(named):
             raise ModelError(f"Hidden component {name!r} mixes names and numbers: {values!r}.")
@@ -214,8 +228,6 @@ class Hidden:
         if any(_is_name(v) for v in values):
             return np.dtype(np.int64)
         kind = np.asarray(values).dtype
-        if kind.kind not in "biuf":
-            raise ModelError(f"Hidden values must be names or numbers, not {values!r}.")
         return np.dtype({"b": np.bool_, "f": np.float64}.get(kind.kind, np.int64))
 
     def record(self, indices: Sequence[int]) -> Any:

@@ -56,6 +56,7 @@ _PLACES = {
     "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE, "heuristic": HEURISTIC, "policy": POLICY,
     "prior": PRIOR, "move": MOVE, "summary": SUMMARY,
 }  # fmt: skip
+_RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_limit", "kernel_view"}
 _NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "summary_size"}
 _PRIOR_DRAWS = 256  # of a Population, for what needs to know some values of θ before there is a belief
 _SMALLEST_TAIL = 1e-4  # an episode without a step limit ends where γ^t falls below this
@@ -131,6 +132,9 @@ class Model:
 
     # ------------------------------------------------------------------ names
 
+    def __repr__(self) -> str:
+        return f"<{self.name}: {len(self.actions)} actions, {len(self.observations)} observations>"
+
     @property
     def name(self) -> str:
         """What messages call this model."""
@@ -155,7 +159,10 @@ class Model:
     def initial_state(self) -> Any:
         """The first observed state, a record."""
         x = empty_record(self.state.dtype)
-        self.start(x)
+        try:
+            self.start(x)
+        except Exception as error:
+            raise ModelError(f"{self.name}.start raised {type(error).__name__}: {error}") from error
         return x
 
     def state_record(self, x: Any) -> Any:
@@ -163,14 +170,19 @@ class Model:
         names = self.state.dtype.names or ()
         if isinstance(x, np.void) and x.dtype.names == names:
             return x
-        fields = (
-            x if isinstance(x, dict) else dict(zip(names, x, strict=True)) if isinstance(x, (tuple, list)) else None
-        )
-        if fields is None or set(fields) != set(names):
+        fields = dict(zip(names, x, strict=False)) if isinstance(x, (tuple, list)) and len(x) == len(names) else x
+        if not isinstance(fields, dict) or set(fields) != set(names):
             raise UsageError(f"{self.name}: a state has the fields {', '.join(names)}; got {x!r}.")
         record = empty_record(self.state.dtype)
         for field, value in fields.items():
-            record[field] = value
+            labels = self.state.labels.get(field, ())
+            try:
+                given = np.asarray(labels.index(value) if value in labels else value)
+                record[field] = given
+            except (TypeError, ValueError):
+                given = None
+            if given is None or not np.array_equal(np.asarray(record[field]), given):
+                raise UsageError(f"{self.name}: {value!r} is not a value of the state's field {field}.") from None
         return record
 
     def describe_state(self, x: Any) -> str:
@@ -214,6 +226,7 @@ class Model:
             self.name, self.state.dtype, self.hidden.dtype, functions,
             parameters(constants, self.outcomes, len(self.observations), self.summary_size),
             self.outcomes, len(self.observations), self.summary_size,
+            {k: type(v).__name__ for k, v in constants.items() if not callable(v)},
         )  # fmt: skip
 
     @cached_property
@@ -250,6 +263,8 @@ class Model:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A model that has been compiled or planned with does not change under its planners."""
+        if name in _RESERVED:
+            raise ModelError(f"{type(self).__name__}.{name}: the library uses that name; choose another.")
         if "source" in self.__dict__ and not name.startswith("_"):
             raise ModelError(f"{self.name} is already in use, so {name} cannot change; make a new model instead.")
         super().__setattr__(name, value)
@@ -357,7 +372,7 @@ def _index(given: int | str, names: Sequence[str], what: str) -> int:
     if isinstance(given, str):
         if given in names:
             return list(names).index(given)
-    elif 0 <= int(given) < len(names):
+    elif isinstance(given, (int, np.integer)) and 0 <= int(given) < len(names):
         return int(given)
     raise UsageError(f"no {what} {given!r}; there are {', '.join(map(str, names)) or 'none'}.")
 
@@ -368,14 +383,18 @@ def _check_tuple(model: Model) -> None:
     if not isinstance(getattr(model, "hidden", None), (Hidden, Population)):
         raise ModelError(f"{model.name}.hidden must be a pomdplite.Hidden(...) or pomdplite.Population(...).")
     actions = getattr(model, "actions", None)
-    if actions is None or isinstance(actions, str) or not len(actions):
+    if not isinstance(actions, (tuple, list)) or not actions:
         raise ModelError(f"{model.name}.actions must list at least one action name.")
     for what, names in (("actions", actions), ("observations", model.observations)):
-        if isinstance(names, str) or len(set(names)) != len(names):
+        if not isinstance(names, (tuple, list)) or len(set(names)) != len(names):
             raise ModelError(f"{model.name}.{what} must be a list of different names, not {names!r}.")
     discount = getattr(model, "discount", None)
     if not isinstance(discount, (int, float)) or not 0 <= discount <= 1:
         raise ModelError(f"{model.name}.discount must be a number from 0 to 1, not {discount!r}.")
+    if model.beta is not None and not (isinstance(model.beta, (int, float)) and 0 <= model.beta < math.inf):
+        raise ModelError(f"{model.name}.beta must be a number of at least 0, not {model.beta!r}.")
+    if model.max_steps is not None and not (isinstance(model.max_steps, (int, np.integer)) and model.max_steps >= 1):
+        raise ModelError(f"{model.name}.max_steps must be a whole number of at least 1, not {model.max_steps!r}.")
     if not isinstance(model.outcomes, int) or model.outcomes < 1:
         raise ModelError(f"{model.name}.outcomes must be a whole number of at least 1, not {model.outcomes!r}.")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pomdplite.errors import ModelError
 from pomdplite.jit import Ints
 
 # What the user's functions take; `transition` takes p only where `outcomes` > 1.
@@ -38,6 +39,7 @@ class Source:
     outcomes: int
     observations: int
     summary: int  # numbers that `summary` writes
+    left_out: dict[str, str]  # attributes that are no parameters, and their type
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ def parameters(constants: dict[str, Any], outcomes: int, observations: int, summ
         array = _numeric(constant)
         if array is None:
             continue
+        if array.dtype.kind == "O" or (
+            array.dtype.kind == "u" and array.size and array.max() > 2**63 - 1 and array.ndim == 0
+        ):
+            raise ModelError(f"the parameter {name} = {constant} does not fit 64 bits.")
         if array.ndim == 0:
             array = array.astype({"b": np.int64, "f": np.float64}.get(array.dtype.kind, np.int64))
             words.append(int(array.reshape(1).view(np.int64)[0]))

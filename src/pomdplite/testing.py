@@ -48,7 +48,7 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
             histories.append(history)
         assert histories[0] == histories[1], "the same seed gave two different episodes"
         rng.uniform(choices)
-    assert text.drawing(model, model.initial_state(), initial_belief(model).marginals_now())
+    assert text.drawing(model, model.initial_state(), initial_belief(model).marginals())
     twin = pickle.loads(pickle.dumps(model))
     here, there = (to_words(m.state.dtype, m.initial_state()) for m in (model, twin))
     assert np.array_equal(here, there), "a pickled model starts elsewhere"

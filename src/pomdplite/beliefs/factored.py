@@ -105,11 +105,11 @@ class FactoredBelief:
         p = self.probabilities[self.probabilities > 0]
         return float(max(0.0, -(p * np.log(p)).sum()))
 
-    def marginals(self) -> list[Floats]:
+    def initial_marginals(self) -> list[Floats]:
         """P(θ₀ component = value), per component."""
         return self.view.table.marginals(self.probabilities)
 
-    def marginals_now(self) -> list[Floats]:
+    def marginals(self) -> list[Floats]:
         """The same for the present values."""
         s = self.view.words(self.view.model.initial_state(), self.maps)
         return self.view.table.marginals(self.view.present(self.probabilities, s))

@@ -147,7 +147,7 @@ class ParticleBelief(FactoredBelief):
         p = np.bincount(group.ravel(), self.probabilities[: self.particles])
         return float(max(0.0, -(p[p > 0] * np.log(p[p > 0])).sum()))
 
-    def marginals(self) -> list[Floats]:
+    def initial_marginals(self) -> list[Floats]:
         """The mean of the model's summary, if it has one."""
         size = self.view.model.summary_size
         if "summary" not in self.view.model.source.functions or size == 0:
@@ -156,9 +156,9 @@ class ParticleBelief(FactoredBelief):
         _mean_summary(self.erased, self._theta, self.probabilities, mean, np.zeros(size))
         return [mean]
 
-    def marginals_now(self) -> list[Floats]:
+    def marginals(self) -> list[Floats]:
         """The same: θ is constant."""
-        return self.marginals()
+        return self.initial_marginals()
 
 
 @kernel

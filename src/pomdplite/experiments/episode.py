@@ -22,6 +22,7 @@ class Episode:
     seconds: float  # spent planning: deciding and updating the belief
     success: bool | None  # None where the problem does not define it
     cut: bool  # ended by the step limit
+    notes: tuple[str, ...] = ()  # what the planner had to say, each once
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,12 @@ def run_episode(
     planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
     total = plain = seconds = 0.0
     discount, over, t = 1.0, False, 0
+    notes: dict[str, None] = {}
     limit = model.episode_limit
     while not over and t < limit:
         decision = planner.decide()
-        x, before = (planner.state, planner.belief.marginals_now()) if look else (None, [])
+        notes.update(dict.fromkeys(decision.notes))
+        x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
         started = time.perf_counter()
         planner.advance(decision.action, outcome.y, outcome.o)
@@ -62,6 +65,6 @@ def run_episode(
         over = outcome.over
         if look:
             look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
-                      planner.belief.marginals_now(), over))  # fmt: skip
+                      planner.belief.marginals(), over))  # fmt: skip
         t += 1
-    return Episode(index, total, plain, t, seconds, world.success, not over)
+    return Episode(index, total, plain, t, seconds, world.success, not over, tuple(notes))

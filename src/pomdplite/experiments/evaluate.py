@@ -1,5 +1,6 @@
 """Many episodes, alone or on worker processes, with the same result to the last byte."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,16 @@ class Evaluation:
         """Episodes that the step limit ended."""
         return sum(e.cut for e in self.episodes)
 
+    @property
+    def notes(self) -> dict[str, int]:
+        """What planners had to say, and in how many episodes; numbers in it are those of the first."""
+        heard: dict[str, tuple[str, int]] = {}
+        for episode in self.episodes:
+            for note in {re.sub(r"[\d.e-]+", "#", n): n for n in reversed(episode.notes)}.items():
+                first, count = heard.get(note[0], (note[1], 0))
+                heard[note[0]] = (first, count + 1)
+        return dict(heard.values())
+
     def difference(self, other: "Evaluation") -> tuple[float, float]:
         """Mean paired difference of returns to another planner on the same episodes, and its standard error."""
         mine, theirs = ({e.index: e.discounted for e in ev.episodes} for ev in (self, other))
@@ -105,8 +116,12 @@ def evaluate(
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
     model = make(problem) if isinstance(problem, str) else problem
+    if not isinstance(model, Model):
+        raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
     if isinstance(planner, str):
         planner = make_planner(planner, model, **parameters)
+    elif not isinstance(planner, Planner):
+        raise UsageError(f"evaluate needs a planner's name or a planner object, not {planner!r}.")
     elif parameters:
         raise UsageError(f"parameters {', '.join(parameters)} are for planners given by name.")
     elif planner.model is not model and isinstance(problem, Model):

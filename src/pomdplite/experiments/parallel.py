@@ -78,7 +78,11 @@ def _work(planner: Planner, seed: int, pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     planner.prepare()
     world = ModelWorld(planner.model)
+    parent = os.getppid()
     while True:
+        while not pipe.poll(2.0):
+            if os.getppid() != parent:  # it was killed
+                return
         try:
             batch = pipe.recv()
         except EOFError:

@@ -340,6 +340,12 @@ def _sound(out: Outcomes, n: int, k: int, e: int, fault: Ints, number: Floats) -
 def _complaint(view: KernelView, s: Words, why: int, fault: Ints, number: float) -> ModelError:
     name = view.model.name
     if why == NO_ACTION:
+        try:
+            for a in range(len(view.model.actions)):
+                view.model.plain.legal(view.record(s), a)
+        except Exception as error:  # noqa: BLE001  whatever the user's code raised is what is reported
+            where = f"x = ({view.describe(s)}), action {view.model.actions[a]!r}"
+            return ModelError(f"{name}.legal raised {type(error).__name__} ({error}) at {where}.")
         return ModelError(f"{name}: no action is legal in x = ({view.describe(s)}), which is not terminal.")
     a, component, value = (int(f) for f in fault[1:])
     if why == FAULT or (why == BAD_REWARD and view.model.functions.failures):

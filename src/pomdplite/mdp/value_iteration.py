@@ -20,8 +20,9 @@ from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
 from pomdplite.mdp.solution import Solution
 from pomdplite.model import KernelView
 
-TOLERANCE = 1e-7  # largest Bellman residual that counts as solved, in units of reward
-_MOST_SWEEPS = 20_000  # of one component, before it is examined for a loop that never settles
+TOLERANCE = 1e-6  # largest error of a value, in units of reward
+_MOST_SWEEPS = 20_000  # of one component without discount, before it is examined for a loop that never settles
+_MOST_SWEEPS_DISCOUNTED = 100_000_000  # with discount it always settles
 _SOLVED = -1
 
 
@@ -29,7 +30,9 @@ class ValueIteration:
     """Keeps the graph and the values from belief to belief."""
 
     def __init__(self, reachable: Reachable, gamma: float, beta: float, *, tolerance: float = TOLERANCE) -> None:
-        self.reachable, self.gamma, self.beta, self.tolerance = reachable, gamma, beta, tolerance
+        self.reachable, self.gamma, self.beta = reachable, gamma, beta
+        # A residual r leaves an error of at most r γ / (1 − γ).
+        self._residual = tolerance if gamma in (0.0, 1.0) else tolerance * min(1.0, (1 - gamma) / gamma)
         self._rows = row_values(reachable.rows, reachable.row_count)
         states, components = reachable.states, len(reachable.components.first) - 1
         self.values: Floats = np.zeros(states)
@@ -81,11 +84,11 @@ class ValueIteration:
         root = int(r.components.of[state])
         stuck, solved, residual = _sweep_components(
             r.graph, r.rows, self._rows, r.components, root, changed, self._belief is None, self.values, self._fixed,
-            self._flags, self.gamma, self.tolerance, _MOST_SWEEPS,
+            self._flags, self.gamma, self._residual, _MOST_SWEEPS if self.gamma == 1 else _MOST_SWEEPS_DISCOUNTED,
         )  # fmt: skip
-        if stuck != _SOLVED:
+        if stuck != _SOLVED or self.values[state] == -np.inf:
             self._belief = None
-            raise self._not_converging(int(stuck))
+            raise self._not_converging(int(stuck) if stuck != _SOLVED else root)
         self._belief = b.copy()
         return int(solved), float(residual)
 
@@ -195,6 +198,14 @@ def _sweep_components(
             continue
         first, last = components.first[c], components.first[c + 1]
         settled, left, change = _solve_component(graph, rows, values, first, last, v, fixed, gamma, tolerance, most)
+        if (
+            not settled
+            and gamma == 1.0
+            and v[first:last].max() < 0.0
+            and _no_way_out(graph, rows, values, first, last, v)
+        ):
+            v[first:last] = -np.inf  # staying costs for ever and there is nowhere to go
+            settled, left, change = True, 0.0, np.inf
         if not settled:
             return c, solved, left
         moved[c] = change > 0.0
@@ -229,15 +240,18 @@ def _solve_component(
                     q += gamma * v[t]
             else:
                 for j in range(k):
-                    q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
+                    chance = values.chance[rows.first_branch[r] + j]
+                    if chance > 0.0:  # a state of value -inf may be impossible
+                        q += gamma * chance * v[graph.next[edge + j]]
             edge += k
             best = max(best, q)
         fixed[s] = best
         if graph.split[s] > graph.first[s]:
             inner = True
         else:
-            change = max(change, abs(v[s] - best))
-            v[s] = best
+            if v[s] != best:
+                change = max(change, abs(v[s] - best))
+                v[s] = best
     if not inner:
         return True, 0.0, change
     if gamma == 1.0:
@@ -262,7 +276,7 @@ def _solve_component(
                         chance = values.chance[rows.first_branch[r] + j]
                         if graph.next[edge + j] == s:
                             loop += chance
-                        else:
+                        elif chance > 0.0:
                             q += gamma * chance * v[graph.next[edge + j]]
                     if loop > 0.0:
                         q = q / (1.0 - gamma * loop) if gamma * loop < 1.0 else for_ever(q, gamma)
@@ -270,12 +284,37 @@ def _solve_component(
                 best = max(best, q)
             if best == np.inf:
                 return False, np.inf, np.inf
-            left = max(left, abs(v[s] - best))
-            change = max(change, abs(v[s] - best))
-            v[s] = best
+            if v[s] != best:
+                left = max(left, abs(v[s] - best))
+                change = max(change, abs(v[s] - best))
+                v[s] = best
         if left <= tolerance:
             return True, left, change
     return False, left, change
+
+
+@kernel
+def _no_way_out(graph: Graph, rows: Rows, values: RowValues, first: int, last: int, v: Floats) -> bool:
+    """Whether no action leads out of a component to a value that is not -inf, and none earns anything inside."""
+    for s in range(first, last):
+        edge = graph.first_edge[s]
+        for pair in range(graph.first[s], graph.first[s + 1]):
+            k = rows.branches[graph.row[pair]]
+            inside = values.internal[graph.row[pair]] < 0.0
+            for j in range(k):
+                t = graph.next[edge + j]
+                possible = values.chance[rows.first_branch[graph.row[pair]] + j] > 0.0
+                if possible and (t < first or t >= last) and v[t] != -np.inf:
+                    inside = False
+            doomed = False  # an action that may end in a trap is no way out
+            for j in range(k):
+                t = graph.next[edge + j]
+                if values.chance[rows.first_branch[graph.row[pair]] + j] > 0.0 and v[t] == -np.inf:
+                    doomed = True
+            if not inside and not doomed:
+                return False
+            edge += k
+    return True
 
 
 @inlined
@@ -292,14 +331,15 @@ def _q(graph: Graph, rows: Rows, values: RowValues, pair: int, edge: int, v: Flo
     r = graph.row[pair]
     q = values.internal[r]
     for j in range(rows.branches[r]):
-        q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
+        if values.chance[rows.first_branch[r] + j] > 0.0:
+            q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
     return q
 
 
 @inlined
 def _greedy(graph: Graph, rows: Rows, values: RowValues, s: int, v: Floats, gamma: float) -> tuple[int, int]:
     """The best state-action of s and its first edge; the smaller action number among equals."""
-    best, chosen, chosen_edge = -np.inf, -1, -1
+    best, chosen, chosen_edge = -np.inf, graph.first[s], graph.first_edge[s]
     edge = graph.first_edge[s]
     for pair in range(graph.first[s], graph.first[s + 1]):
         q = _q(graph, rows, values, pair, edge, v, gamma)

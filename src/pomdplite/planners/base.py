@@ -8,10 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pomdplite.beliefs import FactoredBelief
+from pomdplite.checking import check_model
+from pomdplite.errors import UsageError
 from pomdplite.jit import Floats, Small, Words
 from pomdplite.layout import to_words
 from pomdplite.model import KernelView, Model
 
+_CHECKED_STATES, _CHECKED_CALLS = 50, 300  # what every planner looks at before it trusts a model
 TIE = 1e-6  # values closer than this are equal; the smaller action number is taken
 
 
@@ -84,6 +87,10 @@ class Planner(ABC):
     title: ClassVar[str]  # the name in the registry and in tables
 
     def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise UsageError(
+                f"a planner plans for a model object, not {model!r}; make one with make(...) or MyModel()."
+            )
         self.model = model
         self._ready = False
         self.preparation_seconds = 0.0
@@ -109,6 +116,7 @@ class Planner(ABC):
         """Do what is done once; `reset` calls it if nobody has."""
         if not self._ready:
             started = time.perf_counter()
+            check_model(self.model, states=_CHECKED_STATES, calls=_CHECKED_CALLS).raise_if_wrong()
             self._prepare()
             self.preparation_seconds = time.perf_counter() - started
             self._ready = True
@@ -121,12 +129,14 @@ class Planner(ABC):
 
     def decide(self) -> Decision:
         """The next action, and why."""
+        self._must_be_reset()
         started = time.perf_counter()
         decision = self._decide()
         return replace(decision, seconds=time.perf_counter() - started)
 
     def update(self, a: int | str, y: Any, o: int | str | None) -> None:
         """Take in that a led to state y and observation o."""
+        self._must_be_reset()
         words = to_words(self.model.state.dtype, self.model.state_record(y))
         self.advance(self.model.action_index(a), words, self.model.observation_index(o))
 
@@ -137,7 +147,15 @@ class Planner(ABC):
     @property
     def state(self) -> Any:
         """The present observed state x."""
+        self._must_be_reset()
         return self.view.record(self.s)
+
+    def _must_be_reset(self) -> None:
+        if not hasattr(self, "s"):
+            raise UsageError("call reset() first: it takes the planner to the first state and the prior.")
+
+    def __repr__(self) -> str:
+        return f"<{self.title} for {self.model.name}: {self.parameters}>"
 
     def __reduce__(self) -> Any:
         return _remake, (type(self), self.model, self.parameters)

@@ -24,6 +24,7 @@ from pomdplite.planners.base import Decision, Planner, choose
 RESOLUTION = 1e-10  # beliefs closer than this in every entry are one
 _STATES = 100_000  # reachable states, more is no small model
 _MOST_SWEEPS = 100_000
+_CLOSED = 1e-6  # bounds closer than this have met
 _EXACT = 1e-12  # residual of the values that bound the tail
 
 
@@ -77,7 +78,7 @@ class BayesOptimal(Planner):
         b = self.belief.vector
         node = -1 if self._tree is None else int(_find(self._tree, state, b))
         # Bounds that meet at the root need not meet at every pair: look again unless they do here.
-        if self._tree is None or node < 0 or self._high[node] - self._low[node] > 1e-6:
+        if self._tree is None or node < 0 or self._high[node] - self._low[node] > _CLOSED:
             self._search(state, b)
             node = 0
         return self._decision(node)
@@ -93,8 +94,8 @@ class BayesOptimal(Planner):
         values, settled = _solve(self._tree, leaf, self.model.discount, _MOST_SWEEPS)
         if not settled:
             raise NotConverging(
-                f"{self.model.name}: the Bayes-optimal value does not settle with discount {self.model.discount:g}; "
-                "some belief is returned to for ever without cost or with gain."
+                f"{self.model.name}: the Bayes-optimal value does not settle with discount {self.model.discount:g}: "
+                "it is unbounded, or some belief is returned to for ever."
             )
         return values
 
@@ -111,7 +112,12 @@ class BayesOptimal(Planner):
         return Decision(
             action, str(self.model.actions[action]), low, actions, q, zero, tree.reward[first:last][order], zero,
             f"search over beliefs, {self.depth} steps deep", len(tree.state), len(tree.state), high - low, (low, high),
+            notes=() if high - low <= _CLOSED else (_open(high - low),),
         )  # fmt: skip
+
+
+def _open(gap: float) -> str:
+    return f"the search did not close: the value is known to {gap:.2g} (raise nodes or horizon)"
 
 
 def _informed(reachable: Reachable, model: Model) -> Floats:

@@ -57,7 +57,7 @@ def make(name: str) -> Model:
     Besides the named ones: battleship-N-K, and rocksample-N-K-SEED with rocks placed at random.
     """
     pattern = re.fullmatch(r"(battleship|rocksample)-(\d+)-(\d+)(?:-(\d+))?", name)
-    if ":" in name:
+    if ":" in name or name.endswith(".py"):
         return load_model(name)
     if pattern and name not in PROBLEMS:
         kind, size, count, seed = pattern[1], int(pattern[2]), int(pattern[3]), pattern[4]

@@ -1,5 +1,6 @@
 """A model from a user's file: `path/to/robot.py:Delivery`."""
 
+import hashlib
 import importlib.util
 import sys
 import traceback
@@ -11,16 +12,18 @@ from pomdplite.model import Model
 
 def load_model(spec: str) -> Model:
     """The model class (made without arguments) or model object that `path.py:Name` names."""
-    file, _, name = spec.rpartition(":")
+    file, _, name = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
     path = Path(file).expanduser().resolve()
     if not path.is_file():
         raise UsageError(f"no file {file}; a model of your own is named as path.py:Class.")
-    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    # A name of its own, so that a file called random.py hides no library.
+    unique = f"pomdplite_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    module_spec = importlib.util.spec_from_file_location(unique, path)
     if path.suffix != ".py" or module_spec is None or module_spec.loader is None:
         raise UsageError(f"{file} is not a Python file (.py).")
     module = importlib.util.module_from_spec(module_spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent))
+    sys.modules[unique] = module
+    sys.path.append(str(path.parent))
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
@@ -37,13 +40,17 @@ def load_model(spec: str) -> Model:
     if isinstance(thing, type) and issubclass(thing, Model):
         try:
             return thing()
-        except TypeError as error:
+        except PomdpLiteError:
+            raise
+        except Exception as error:  # noqa: BLE001  whatever the user's __init__ raises is told
             raise UsageError(
-                f"{name} in {file} cannot be made without arguments ({error}); name an object of it instead, "
-                f"for example robot = {name}(...) and {file}:robot."
+                f"{name}() in {file} raised {type(error).__name__}: {error}. If it needs arguments, name an object "
+                f"of it instead, for example robot = {name}(...) and {file}:robot."
             ) from None
     models = sorted(
         n for n, v in vars(module).items()
         if isinstance(v, Model) or (isinstance(v, type) and issubclass(v, Model) and v.__module__ == module.__name__)
     )  # fmt: skip
+    if not name:
+        raise UsageError(f"name a model in {file}: {', '.join(f'{file}:{m}' for m in models) or 'it has none'}.")
     raise UsageError(f"{file} has no model {name!r}; it has {', '.join(models) or 'none'}.")

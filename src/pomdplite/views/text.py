@@ -86,20 +86,23 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     for column in ("planner", "β", "return", "95 % interval", "steps", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
     for e in evaluations:
-        beta = e.parameters.get("beta")
+        beta, many = e.parameters.get("beta"), len(e.episodes) > 1
         table.add_row(
-            e.planner, "–" if beta is None else f"{beta:g}", f"{e.mean:.2f} ± {e.stderr:.2f}",
-            f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}", f"{e.steps_mean:.1f}", f"{1000 * e.seconds_per_step:.2f}",
+            e.planner,
+            "–" if beta is None else f"{beta:g}",
+            f"{e.mean:.2f}" + (f" ± {e.stderr:.2f}" if many else ""),
+            f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}" if many else "–",
+            f"{e.steps_mean:.1f}",
+            f"{1000 * e.seconds_per_step:.2f}",
             "–" if e.success_rate is None else f"{100 * e.success_rate:.1f} %",
-        )  # fmt: skip
+        )
     return table
 
 
-def cut_warning(evaluation: Evaluation, limit: int) -> str | None:
-    """What to know of episodes that the step limit ended."""
-    if not evaluation.cut:
-        return None
-    return (
-        f"{evaluation.cut} of {len(evaluation.episodes)} episodes were cut at the limit of {limit} steps; "
-        "a very large β can make looking pay for ever."
-    )
+def warnings(evaluation: Evaluation, limit: int) -> list[str]:
+    """What to know of an evaluation: episodes that were cut, and what the planner said."""
+    told = [f"in {count} of {len(evaluation.episodes)} episodes: {note}" for note, count in evaluation.notes.items()]
+    if evaluation.cut:
+        reason = " (a large β can make looking pay for ever)" if evaluation.parameters.get("beta") else ""
+        told.append(f"{evaluation.cut} of {len(evaluation.episodes)} episodes were cut at {limit} steps{reason}")
+    return told
