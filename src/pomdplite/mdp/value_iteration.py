@@ -198,13 +198,9 @@ def _sweep_components(
             continue
         first, last = components.first[c], components.first[c + 1]
         settled, left, change = _solve_component(graph, rows, values, first, last, v, fixed, gamma, tolerance, most)
-        if (
-            not settled
-            and gamma == 1.0
-            and v[first:last].max() < 0.0
-            and _no_way_out(graph, rows, values, first, last, v)
-        ):
-            v[first:last] = -np.inf  # staying costs for ever and there is nowhere to go
+        if not settled and gamma == 1.0 and _no_way_out(graph, rows, values, first, last, v):
+            for state in range(first, last):
+                v[state] = -np.inf  # staying costs for ever and there is nowhere to go
             settled, left, change = True, 0.0, np.inf
         if not settled:
             return c, solved, left
@@ -255,7 +251,8 @@ def _solve_component(
     if not inner:
         return True, 0.0, change
     if gamma == 1.0:
-        v[first:last] = 0.0  # a value left from before could keep itself up in a loop without reward
+        for s in range(first, last):
+            v[s] = 0.0  # a value left from before could keep itself up in a loop without reward
         change = np.inf
     left = np.inf
     for sweep in range(most):
