@@ -104,7 +104,9 @@ class _Check:
         never = [str(n) for o, n in enumerate(self.model.observations) if o not in self.seen_observations]
         if never and not self.first:
             so_far = "" if self.report.complete else " in the states looked at"
-            told = f"observation {', '.join(map(repr, never))} has zero likelihood under every theta, everywhere{so_far}."
+            told = (
+                f"observation {', '.join(map(repr, never))} has zero likelihood under every theta, everywhere{so_far}."
+            )
             self.note("unused", told, fatal=False)  # harmless, but hardly what was meant
         if not self.first or not any(fatal for _, fatal in self.first.values()):
             self.compare_compiled()

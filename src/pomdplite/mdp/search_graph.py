@@ -204,14 +204,15 @@ def back_up_pair(graph: SearchGraph, node: int, pair: int, gamma: float) -> None
 
 
 @inlined
-def back_up_node(graph: SearchGraph, node: int) -> None:
-    """Ṽ(s) = max_a Q̃(s, a)."""
-    best = graph.first[node]
-    for pair in range(graph.first[node] + 1, graph.first[node] + graph.pairs[node]):
-        if graph.q[pair] > graph.q[best]:
-            best = pair
-    graph.value[node] = graph.q[best]
-    graph.bonus[node] = graph.q_bonus[best]
+def back_up_node(graph: SearchGraph, node: int, gamma: float) -> None:
+    """Ṽ(s) = max_a Q̃(s, a), every Q̃ computed anew: next states may have changed since an action was last tried."""
+    best, at = -np.inf, graph.first[node]
+    for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
+        back_up_pair(graph, node, pair, gamma)
+        if graph.q[pair] > best:
+            best, at = graph.q[pair], pair
+    graph.value[node] = best
+    graph.bonus[node] = graph.q_bonus[at]
 
 
 @kernel

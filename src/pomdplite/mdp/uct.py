@@ -18,6 +18,7 @@ from pomdplite import erased, faults
 from pomdplite.bonus import expected_l1_change
 from pomdplite.dynamics import Outcomes, outcomes, pick, room
 from pomdplite.erased import ErasedModel
+from pomdplite.errors import NotConverging
 from pomdplite.jit import Floats, Ints, Words, inlined, kernel
 from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
 from pomdplite.mdp.search_graph import (
@@ -32,8 +33,7 @@ from pomdplite.mdp.search_graph import (
     ROWS,
     SearchGraph,
     back_up_node,
-    back_up_pair,
-    clear,
+        clear,
     expand,
     find_node,
     row_space,
@@ -109,7 +109,24 @@ class Uct:
                 chunk *= 2
             elif now - begun > min(0.05 * seconds, 2 * _CHUNK_SECONDS):
                 chunk = max(1, chunk // 2)
+        self._refuse_endless_gain(root)
         return self._solution(root, tally)
+
+    def _refuse_endless_gain(self, root: int) -> None:
+        """Without discount, a loop that earns has no value."""
+        graph = self._graph
+        if np.isfinite(graph.value[root]) or graph.value[root] == -np.inf:
+            return
+        for node in range(1, int(graph.counts[NODES])):
+            first = int(graph.first[node])
+            for pair in range(first, first + int(graph.pairs[node])) if first != NOT_EXPANDED else ():
+                if graph.next[graph.first_edge[pair]] == node and graph.q[pair] == np.inf:
+                    model = self.view.model
+                    raise NotConverging(
+                        f"{model.name}: with discount {self.gamma:g} the value is unbounded: in x = "
+                        f"({self.view.describe(graph.states[node])}) {model.actions[graph.action[pair]]!r} earns "
+                        f"{graph.reward[pair] + graph.gain[pair]:g} a step for ever. Use a discount below 1, or beta=0."
+                    )
 
     @property
     def _interned(self) -> bool:
@@ -222,9 +239,7 @@ def simulate_graph(
                 if done == NO_SPACE:
                     tally[FULL] = 1
                     break
-                for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
-                    back_up_pair(graph, node, pair, gamma)
-                back_up_node(graph, node)
+                back_up_node(graph, node, gamma)
                 graph.visits[node] += 1
                 break
             pair = select(graph, node, c, False)
@@ -236,8 +251,7 @@ def simulate_graph(
             node = follow(graph, pair, stream)
             depth += 1
         for i in range(depth - 1, -1, -1):
-            back_up_pair(graph, path[2 * i], path[2 * i + 1], gamma)
-            back_up_node(graph, path[2 * i])
+            back_up_node(graph, path[2 * i], gamma)
         tally[SIMULATIONS] += 1
         tally[STEPS] += depth + 1
         tally[DEEPEST] = max(tally[DEEPEST], depth)
@@ -341,8 +355,6 @@ def sweep(graph: SearchGraph, gamma: float) -> float:
     for node in range(graph.counts[NODES] - 1, 0, -1):
         if graph.first[node] != NOT_EXPANDED:
             before = graph.value[node]
-            for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
-                back_up_pair(graph, node, pair, gamma)
-            back_up_node(graph, node)
+            back_up_node(graph, node, gamma)
             change = max(change, abs(graph.value[node] - before))
     return change

@@ -15,6 +15,7 @@ from pomdplite.model import Model
 from pomdplite.rng import uniform
 
 MISS, HIT = range(2)
+_MOST_TRIES = 200_000  # placements tried before the ships are said not to fit
 
 
 class Battleship(Model):
@@ -196,6 +197,29 @@ def _mark(x: Any, cell: int) -> str | None:
 
 def _check_fits(model: Battleship) -> None:
     """Refuse boards on which the ships cannot all be placed: prior would draw for ever."""
-    lengths = range(2, model.ships + 2)
-    if sum((length + 1) * 2 for length in lengths) > (model.size + 1) ** 2:
-        raise UsageError(f"Battleship({model.size}, {model.ships}): the ships do not fit on the board.")
+
+    def whole(words: Any) -> int:
+        return sum(int(word) << (64 * i) for i, word in enumerate(words))
+
+    masks = [
+        [(whole(model.cells[ship, p]), whole(model.halo[ship, p])) for p in range(int(model.places[ship]))]
+        for ship in range(model.ships)
+    ]
+    tries = 0
+
+    def place(ship: int, taken: int) -> bool:
+        nonlocal tries
+        if ship == model.ships:
+            return True
+        for cells, halo in masks[ship]:
+            tries += 1
+            if tries > _MOST_TRIES:
+                return False
+            if not cells & taken and place(ship + 1, taken | halo):
+                return True
+        return False
+
+    if not place(0, 0):
+        raise UsageError(
+            f"Battleship({model.size}, {model.ships}): the ships do not fit on the board without touching."
+        )
