@@ -46,6 +46,7 @@ from pomdplite.rng import uniform
 NODE_LIMIT = 400_000  # states that a search can hold
 PAIR_LIMIT = 6_000_000  # state-actions; together about 600 MB when full
 _CHUNK_SECONDS = 0.004  # of simulations between two looks at the clock
+_WANDER = 0.02  # share of steps taken at random, so that no state stays out of reach of a small constant c
 _SWEEPS = 3  # of the kept graph after a new belief was applied to it
 
 # Places in the tally of a search.
@@ -242,7 +243,12 @@ def simulate_graph(
                 back_up_node(graph, node, gamma)
                 graph.visits[node] += 1
                 break
-            pair = select(graph, node, c, False)
+            if uniform(stream) < _WANDER:
+                pair = graph.first[node] + np.int64(uniform(stream) * graph.pairs[node])
+                if only_loops(graph, node, pair):
+                    pair = select(graph, node, c, False)
+            else:
+                pair = select(graph, node, c, False)
             graph.visits[node] += 1
             if pair < 0:
                 break
