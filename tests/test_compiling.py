@@ -218,3 +218,167 @@ def test_what_a_function_raises_is_told_with_its_place():
             pl.ModelError, match=r"ValueError.*no such door|no such door.*ValueError|action 'open-right'"
         ):
             pl.PomdpLite(model).reset()
+
+
+# ------------------------------------------------------------------ what the cache must notice, and what models may hold
+
+
+def value_of(path: Path) -> list[float]:
+    planner = pl.MeanMdp(pl.make(f"{path}:Bet"))
+    planner.reset()
+    return planner.decide().mean_reward.tolist()
+
+
+BET = """
+{top}
+import numpy as np
+import pomdplite as pl
+class Bet(pl.Model):
+    hidden = pl.Hidden(coin=('heads', 'tails'))
+    actions = ('call', 'fold')
+    discount = 0.0
+    def transition(m, x, theta, a, y): pass
+    def reward(m, x, theta, a): {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "body", "expected"),
+    [
+        ("class Act:\n    CALL = 0", "class Act:\n    CALL = 1", "return 5.0 if a == Act.CALL else 1.0", [[5, 1], [1, 5]]),
+        (
+            "import enum\nclass Act(enum.IntEnum):\n    CALL = 0\n    FOLD = 1",
+            "import enum\nclass Act(enum.IntEnum):\n    FOLD = 0\n    CALL = 1",
+            "return 5.0 if a == Act.CALL else 1.0",
+            [[5, 1], [1, 5]],
+        ),
+        (
+            "import numpy as np\nT = (np.arange(3000.0), 1.0)",
+            "import numpy as np\nT = (np.where(np.arange(3000) == 1500, 7.0, np.arange(3000.0)), 1.0)",
+            "return T[0][1500]",
+            [[1500, 1500], [7, 7]],
+        ),
+    ],
+)  # fmt: skip
+def test_code_is_compiled_anew_when_a_constant_behind_it_changes(tmp_path, before, after, body, expected):
+    got = []
+    for top in (before, after):
+        (tmp_path / "bet.py").write_text(BET.format(top=top, body=body))
+        try:
+            got.append(value_of(tmp_path / "bet.py"))
+        except pl.ModelError as error:  # a plain class is no constant for Numba: told, not silently wrong
+            assert "Act" in str(error)
+            return
+    assert got == expected
+
+
+def test_code_is_compiled_anew_when_a_constant_in_another_module_changes(tmp_path):
+    got = []
+    for cost in (1.0, 2.0):
+        (tmp_path / "bet_conf.py").write_text(f"COST = {cost}\n")
+        sys.modules.pop("bet_conf", None)
+        (tmp_path / "bet.py").write_text(BET.format(top="import bet_conf", body="return bet_conf.COST"))
+        got.append(value_of(tmp_path / "bet.py"))
+    assert got == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_states_and_hidden_values_may_hold_arrays_of_truth_values():
+    class Lamps(pl.Model):
+        state = pl.State(lit=(bool, 3))
+        hidden = pl.Hidden(wired=pl.independent(3, (False, True)))
+        actions = ("press-0", "press-1", "press-2")
+        discount = 0.9
+
+        def transition(m, x, theta, a, y):
+            if theta.wired[a]:
+                y.lit[a] = True
+
+        def reward(m, x, theta, a):
+            return 1.0 if theta.wired[a] and not x.lit[a] else -0.1
+
+        def depends(m, x, a):
+            return a
+
+    assert pl.check_model(Lamps()).ok
+    for planner in (pl.PomdpLite(Lamps(), beta=0.1), pl.BayesOptimal(Lamps(), horizon=4)):
+        planner.reset()
+        assert planner.decide().value > 0
+
+
+def raises(m, x, a=None):
+    if a is None or a == 1:
+        raise ValueError("no idea")
+    return True
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", ["terminal", "legal", "depends"])
+def test_what_legal_terminal_and_depends_raise_is_told(name, compiled):
+    function = (lambda m, x: raises(m, x)) if name == "terminal" else (lambda m, x, a: raises(m, x, a))
+    broken = type("Broken", (pl.RockSample,), {name: function, "compiled": compiled})(2, [(0, 0), (1, 1)])
+    with pytest.raises(pl.ModelError, match=rf"{name} raised ValueError.*no idea"):
+        pl.PomdpLite(broken).reset()
+
+
+def test_a_reward_that_is_sometimes_missing_is_told():
+    def reward(m, x, theta, a):
+        if a > 0:
+            return 1.0
+
+    with pytest.raises(pl.ModelError, match="reward returned nothing"):
+        pl.PomdpLite(type("Broken", (pl.Tiger,), {"reward": reward})()).reset()
+
+
+def test_minus_zero_is_zero_for_hidden_values_too():
+    class Flip(pl.Model):
+        hidden = pl.Hidden(v=(-1.0, 0.0, 1.0))
+        actions = ("turn",)
+        discount = 0.5
+
+        def transition(m, x, theta, a, y):
+            pass
+
+        def reward(m, x, theta, a):
+            return theta.v
+
+        def evolve(m, x, theta, a, theta_next):
+            theta_next.v = -theta.v
+
+    planner = pl.MeanMdp(Flip())
+    planner.reset()
+    assert abs(planner.decide().value) < 1e-9
+
+
+def test_attributes_that_do_not_reach_m_are_told_with_their_type():
+    text = complaint(reward=lambda m, x, theta, a: m.mode * 1.0, mode="fast")
+    assert "m.mode is not there: it is a str" in text
+    with pytest.raises(pl.ModelError, match=r"m.mode is not there: it is a str"):
+        pl.check_model(type("B", (pl.Tiger,), {"reward": lambda m, x, theta, a: m.mode, "mode": "x"})()).raise_if_wrong()
+
+
+WEIGHTS = [1.0, 2.0]
+
+
+def test_a_global_list_is_told():
+    assert "global list" in complaint(reward=lambda m, x, theta, a: WEIGHTS[0])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"beta": -3.0}, "beta must be a number of at least 0"),
+        ({"max_steps": 0}, "max_steps must be a whole number"),
+        ({"actions": 4}, "actions must list at least one"),
+        ({"huge": 10**30}, "does not fit 64 bits"),
+    ],
+)
+def test_senseless_attributes_are_told(attributes, message):
+    assert message in complaint(**attributes)
+
+
+def test_names_that_the_library_or_numpy_uses_are_refused():
+    model = pl.Tiger()
+    with pytest.raises(pl.ModelError, match="the library uses that name"):
+        model.source = 3
+    with pytest.raises(pl.ModelError, match="NumPy's records use that name"):
+        pl.State(size=int)

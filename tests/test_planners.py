@@ -133,3 +133,35 @@ def test_a_state_outside_the_model_is_planned_from():
     assert planner.decide().value == 1.0
     planner.s = planner.view.words(planner.model.state_record((1,)), planner.belief.maps)
     assert planner.decide().value == 3.0
+
+
+def test_mistakes_in_the_use_of_a_planner_are_told():
+    planner = pl.PomdpLite(pl.Tiger())
+    for call in (planner.decide, lambda: planner.update("listen", (0,), None), lambda: planner.state):
+        with pytest.raises(pl.UsageError, match=r"call reset\(\) first"):
+            call()
+    planner.reset()
+    for arguments, words in (
+        ((None, (0,), None), "no action None"),
+        (("knock", (0,), None), "no action 'knock'"),
+        (("listen", (0, 1), None), "a state has the fields opened"),
+        (("listen", {"opened": "ajar"}, None), "'ajar' is not a value"),
+        (("listen", {"opened": 0.5}, None), "0.5 is not a value"),
+        (("listen", {"opened": 0}, "hear-nothing"), "no observation 'hear-nothing'"),
+    ):
+        with pytest.raises(pl.UsageError, match=words):
+            planner.update(*arguments)
+    planner.update("listen", {"opened": "none"}, "hear-left")  # a labelled field by its name
+    for wrong in ("tiger", pl.Tiger):
+        with pytest.raises(pl.UsageError, match="model object"):
+            pl.PomdpLite(wrong)
+    with pytest.raises(pl.UsageError, match="a problem's name or a model object"):
+        pl.evaluate(pl.Tiger)
+    with pytest.raises(pl.UsageError, match="a planner's name or a planner object"):
+        pl.evaluate(pl.Tiger(), pl.PomdpLite)
+
+
+def test_an_open_search_is_told_by_the_evaluation():
+    result = pl.evaluate(pl.RockSample(3, [(0, 2), (2, 0), (1, 1)]), "bayes-optimal", episodes=2, nodes=200)
+    ((note, count),) = result.notes.items()
+    assert "the search did not close" in note and count == 2

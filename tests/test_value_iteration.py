@@ -143,3 +143,29 @@ def test_too_many_states_are_refused_with_the_way_out():
     planner = pl.PomdpLite(pl.make("rocksample-7-8"), solver="exact", limit=5000)
     with pytest.raises(pl.TooLarge, match=r"more than 5,000 reachable states.*uct"):
         planner.reset()
+
+
+def trap(cells: int) -> pl.Model:
+    """Without discount: into a trap of one or two states that costs for ever, or out for -5."""
+    names = ("start", "pit", "hole", "over")
+    inside = {("pit", "go"): "pit"} if cells == 1 else {("pit", "go"): "hole", ("hole", "go"): "pit"}
+    return pl.tabular(
+        {("start", "go"): "pit", ("start", "leave"): "over", **inside, ("hole", "*"): "hole", ("over", "*"): "over"}
+        | inside | {("pit", "leave"): "pit" if cells == 1 else "hole", ("hole", "leave"): "pit"},
+        {("*", "*"): -1.0, ("start", "leave"): -5.0, ("start", "yes", "leave"): -5.0},
+        discount=1.0, states=names, hidden=("no", "yes"), actions=("go", "leave"), terminal=("over",),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_a_trap_is_avoided_where_there_is_another_way(cells):
+    decision = decide(trap(cells), 0.0)
+    assert decision.name == "leave" and decision.value == -5.0 and decision.q[0] == -np.inf
+
+
+def test_a_discount_close_to_one_converges():
+    m = pl.tabular(
+        {("a", "go"): "b", ("b", "go"): "a"}, {("a", "go"): 1.0, ("b", "go"): 0.3, ("b", "yes", "go"): 0.3},
+        discount=0.9999, states=("a", "b"), hidden=("no", "yes"), actions=("go",),
+    )  # fmt: skip
+    assert abs(decide(m, 0.0).value - (1 + 0.9999 * 0.3) / (1 - 0.9999**2)) < 1e-5

@@ -1,0 +1,167 @@
+"""Particle beliefs against exact enumeration, and Battleship's rules."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pomdplite as pl
+from pomdplite import rng
+from pomdplite.model import draw_prior
+
+
+def boards(model: pl.Battleship) -> np.ndarray:
+    """Every valid board as [board, cell], by trying all placements."""
+    n, found = model.size * model.size, []
+    for places in product(*(range(count) for count in model.places)):
+        cells, valid = np.zeros(model.cells.shape[2], np.uint64), True
+        for ship, place in enumerate(places):
+            for other in range(ship):
+                if np.any(model.cells[ship, place] & model.halo[other, places[other]]):
+                    valid = False
+            cells |= model.cells[ship, place]
+        if valid:
+            found.append([(int(cells[c // 64]) >> (c % 64)) & 1 for c in range(n)])
+    return np.array(found)
+
+
+MODEL = pl.Battleship(5, 2)
+BOARDS = boards(MODEL)
+
+
+def shoot(belief: pl.ParticleBelief, truth: np.ndarray, shots: list[int]) -> np.ndarray:
+    """Fire at the cells of a known board; the boards that remain possible."""
+    s, possible = belief.view.root(), BOARDS
+    for cell in shots:
+        if s[-1] == 0:
+            break
+        y = s.copy()
+        y[0] |= np.uint64(1 << cell)
+        if truth[cell]:
+            y[1] |= np.uint64(1 << cell)
+            y[2] -= np.uint64(1)
+        s = belief.advance(s, cell, y, int(truth[cell]))
+        possible = possible[possible[:, cell] == truth[cell]]
+    return possible
+
+
+def test_prior_is_uniform_over_valid_boards():
+    draws = np.zeros((20_000, MODEL.hidden.words), np.uint64)
+    draw_prior(MODEL.kernel_view().erased, draws, len(draws), rng.stream(5))
+    names = {int((row << np.arange(25)).sum()): i for i, row in enumerate(BOARDS)}
+    counts = np.bincount([names[int(d[0])] for d in draws], minlength=len(BOARDS))
+    expected = len(draws) / len(BOARDS)
+    chi2 = ((counts - expected) ** 2 / expected).sum()
+    freedom = len(BOARDS) - 1
+    assert abs(chi2 - freedom) < 4 * np.sqrt(2 * freedom)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, len(BOARDS) - 1), st.permutations(list(range(25))), st.integers(0, 14), st.integers(0, 1000))
+def test_posterior_agrees_with_enumeration(truth, order, shots, seed):
+    """Marginals after any history of shots, within 4.5 standard deviations of independent draws plus correlation."""
+    belief = pl.ParticleBelief(MODEL, 2000)
+    belief.reset(seed)
+    possible = shoot(belief, BOARDS[truth], list(order[:shots]))
+    exact = possible.mean(axis=0)
+    got = belief.marginals()[0]
+    bound = 4.5 * np.sqrt(
+        np.maximum(exact * (1 - exact), 1e-3) / 700
+    )  # copies are correlated until they have moved apart
+    assert np.all(np.abs(got - exact) < bound), np.abs(got - exact).max()
+    assert not belief.notes
+
+
+def test_means_and_bonus_from_particles_agree_with_enumeration():
+    belief = pl.ParticleBelief(MODEL, 4000)
+    x = MODEL.initial_state()
+    for a in (0, 7, 12):
+        p = BOARDS[:, a].mean()
+        assert abs(belief.expected_change(x, a) - 4 * p * (1 - p)) < 0.06  # Σ_o 2 P(o) (1 − P(o))
+        assert belief.mean_reward(x, a) == pytest.approx(-1.0)
+        chances = {int(y.left): q for y, q in belief.mean_transition(x, a)}
+        assert abs(chances[4] - p) < 0.04
+
+
+def test_an_emptied_belief_is_recovered_and_says_so():
+    """Few particles and a sudden truth: none agrees, some are found by moving, and the result agrees with the history."""
+    recovered = 0
+    for seed in range(30):
+        belief = pl.ParticleBelief(MODEL, 3)
+        belief.reset(seed)
+        truth = BOARDS[(seed * 37) % len(BOARDS)]
+        possible = shoot(belief, truth, [12, 6, 18, 8, 16, 2, 22, 10, 14])
+        recovered += belief.recoveries
+        assert len(belief.notes) == belief.recoveries
+        consistent = {int((row << np.arange(25)).sum()) for row in possible}
+        assert all(int(t[0]) in consistent for t in belief.erased.theta[:3])
+    assert recovered > 0
+
+
+def test_what_no_board_explains_is_told():
+    belief = pl.ParticleBelief(MODEL, 50)
+    s = belief.view.root()
+    with pytest.raises(pl.ImpossibleObservation, match="None of 50 particles agrees"):
+        for cell in range(0, 24, 2):  # hits that no two ships could make
+            y = s.copy()
+            y[0] |= np.uint64(1 << cell)
+            y[1] |= np.uint64(1 << cell)
+            y[2] -= np.uint64(1)
+            s = belief.advance(s, cell, y, 1)
+
+
+def test_moves_are_reported():
+    belief = pl.ParticleBelief(MODEL, 500)
+    assert 0.5 < belief.acceptance <= 1.0 and belief.effective == 500
+    shoot(belief, BOARDS[0], [0, 24, 12])
+    assert 0 < belief.effective <= 500 and 0 < belief.acceptance <= 1.0
+    assert belief.entropy() > 0
+
+
+def test_battleship_rules():
+    plain, x = MODEL.plain, MODEL.initial_state()
+    theta = plain.prior(rng.stream(1))
+    ship = next(c for c in range(25) if (int(theta.board[0]) >> c) & 1)
+    water = next(c for c in range(25) if not (int(theta.board[0]) >> c) & 1)
+    ((hit, _),), ((miss, _),) = plain.transition(x, theta, ship), plain.transition(x, theta, water)
+    assert (int(hit.left), int(miss.left)) == (4, 5) and not plain.legal(hit, ship) and plain.legal(hit, water)
+    assert plain.observation(hit, theta, ship).tolist() == [0, 1, 0]
+    assert plain.reward(x, theta, ship) == -1.0
+    x.left = 1
+    assert plain.reward(x, theta, ship) == 24.0 and plain.reward(x, theta, water) == -1.0
+
+
+def test_battleship_is_played_well():
+    """Random play needs most of the board; the posterior's best cell far less."""
+    result = pl.evaluate("battleship-10-5", episodes=6, seed=3, sims=2, particles=300)
+    assert result.mean > 50 and result.success_rate == 1.0
+
+
+@pytest.mark.parametrize("size_and_ships", [(3, 3), (2, 5), (1, 1), (4, 3), (5, 0)])
+def test_boards_on_which_the_ships_do_not_fit_are_refused(size_and_ships):
+    with pytest.raises(pl.UsageError, match=r"Battleship\("):
+        pl.Battleship(*size_and_ships)
+
+
+def test_a_population_needs_its_functions():
+    class NoPrior(pl.Battleship):
+        prior = None
+
+    with pytest.raises(pl.ModelError, match="needs prior"):
+        pl.initial_belief(NoPrior(5, 2))
+    with pytest.raises(pl.UsageError, match="cannot be listed"):
+        pl.BayesOptimal(MODEL).reset()
+    with pytest.raises(pl.TooLarge, match="cannot be listed"):
+        pl.PomdpLite(MODEL, solver="exact").reset()
+    with pytest.raises(pl.UsageError, match="at least 2 particles"):
+        pl.ParticleBelief(MODEL, 1)
+
+
+def test_random_rocksample_maps_are_the_same_for_the_same_seed():
+    one, two, other = (pl.make(f"rocksample-9-6-{seed}") for seed in (4, 4, 5))
+    assert one.rocks.tolist() == two.rocks.tolist() != other.rocks.tolist()
+    assert len({tuple(r) for r in one.rocks.tolist()}) == 6
+    with pytest.raises(pl.UsageError, match="do not fit"):
+        pl.make("rocksample-2-5-1")

@@ -1,0 +1,144 @@
+"""UCT: converges to value iteration, the same for the same seed, bounded in memory and time."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from models import internal_mdp, tables
+
+import pomdplite as pl
+from pomdplite.mdp.uct import Budget, Uct
+
+
+def decide(model: pl.Model, **parameters) -> pl.Decision:
+    planner = pl.PomdpLite(model, **parameters)
+    planner.reset(3)
+    return planner.decide()
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_the_graph_converges_to_the_internal_reward_mdp(m):
+    assume(0 not in m.terminal)
+    value, q = internal_mdp(m, 0.7)
+    decision = decide(m.model(), beta=0.7, solver="uct", sims=4000)
+    scale = max(1.0, abs(value))
+    assert abs(decision.value - value) < 0.02 * scale
+    assert q[decision.action] > value - 0.02 * scale
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(layered=True))
+def test_the_tree_converges_too(m):
+    value, q = internal_mdp(m, 0.7)
+    near, far = (decide(m.model(), beta=0.7, solver="uct-tree", sims=n) for n in (50, 20_000))
+    assert abs(far.value - value) < 0.6 + 0.05 * abs(value)
+    assert q[far.action] > value - 0.6
+    assert near.simulations == 50 and far.simulations == 20_000
+
+
+def test_more_simulations_come_closer_on_rocksample():
+    model = pl.make("rocksample-4-4")
+    exact = decide(model, solver="exact")
+    gaps = [abs(decide(model, solver="uct", sims=n).value - exact.value) for n in (1, 100, 5000)]
+    assert gaps[2] <= gaps[0] and gaps[2] < 1e-3
+
+
+def test_it_chooses_as_the_exact_solver_does_along_whole_episodes():
+    """The action's exact Q is within 0.05 of the best in at least 95 % of steps."""
+    model = pl.make("rocksample-7-8")
+    search, exact = pl.PomdpLite(model, solver="uct", sims=5000), pl.PomdpLite(model, solver="exact")
+    world, good, steps = pl.ModelWorld(model), 0, 0
+    for episode in range(4):
+        world.reset(17, episode)
+        search.reset(episode)
+        exact.reset()
+        over = False
+        while not over:
+            chosen, truth = search.decide(), exact.decide()
+            good += truth.q[truth.actions.tolist().index(chosen.action)] > truth.value - 0.05
+            steps += 1
+            outcome = world.step(chosen.action)
+            for planner in (search, exact):
+                planner.advance(chosen.action, outcome.y, outcome.o)
+            over = outcome.over or steps > 400
+    assert good >= 0.95 * steps
+
+
+@pytest.mark.parametrize("solver", ["uct", "uct-tree"])
+def test_the_same_seed_and_simulations_give_the_same_decision(solver):
+    model = pl.make("rocksample-7-8")
+    one, two = (decide(model, solver=solver, sims=700) for _ in range(2))
+    assert one.q.tolist() == two.q.tolist() and one.visits.tolist() == two.visits.tolist() and one.line == two.line
+    results = [pl.evaluate("rocksample-4-4", episodes=6, seed=2, workers=w, solver=solver, sims=200) for w in (1, 2)]
+    assert results[0].returns.tolist() == results[1].returns.tolist()
+
+
+def test_it_can_be_inspected():
+    decision = decide(pl.make("rocksample-7-8"), solver="uct", sims=2000)
+    assert decision.solver == "UCT on a graph" and decision.simulations == 2000
+    assert decision.visits.sum() > 1000 and decision.steps >= 2000 and decision.depth > 3 and decision.states > 500
+    assert decision.line[0] == decision.name
+    for row in decision.table(pl.make("rocksample-7-8").actions):
+        assert abs(row.q - row.reward - row.bonus) < 1e-9
+
+
+def test_auto_takes_the_exact_solver_while_it_fits_the_budget():
+    assert decide(pl.make("rocksample-7-8")).solver == "value iteration"
+    assert decide(pl.make("rocksample-7-8"), time=0.001).solver == "UCT on a graph"
+    assert decide(pl.make("battleship-5-2"), sims=5).solver == "UCT on a graph"
+
+
+def test_a_full_search_goes_on_and_says_so():
+    model = pl.make("rocksample-11-11")
+    view = model.kernel_view()
+    search = Uct(view, 0.95, 0.8, budget=Budget(None, 3000), exploration=10.0, nodes=300, pairs=4000)
+    search.reset(view.table.prior, 1)
+    found = search.solve(view.erased, view.root(), view.table.prior)
+    assert found.full and found.states <= 300 and np.isfinite(found.q).all()
+
+
+def test_a_belief_change_is_applied_to_the_graph_that_is_kept():
+    """After an observation the kept graph gives the same values as a new search."""
+    model = pl.make("rocksample-4-4")
+    kept = pl.PomdpLite(model, solver="uct", sims=4000)
+    kept.reset(1)
+    kept.decide()
+    kept.update("check-2", kept.state, "bad")
+    exact = pl.PomdpLite(model, solver="exact")
+    exact.reset()
+    exact.update("check-2", exact.state, "bad")
+    np.testing.assert_allclose(kept.decide().value, exact.decide().value, atol=1e-3)
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.05, 0.3])
+def test_the_time_budget_is_kept(seconds):
+    """By a wide margin here, since other programs may run; benchmarks/ looks closer."""
+    planner = pl.PomdpLite(pl.make("rocksample-11-11"), solver="uct", time=seconds)
+    planner.reset()
+    planner.decide()
+    started = time.perf_counter()
+    decision = planner.decide()
+    assert seconds <= time.perf_counter() - started < seconds + 0.5
+    assert decision.simulations > 0
+
+
+def test_a_model_without_heuristic_is_searched_by_rollouts():
+    class Plain(pl.RockSample):
+        heuristic = None
+        exploration = None
+
+    model = Plain(3, [(0, 0), (2, 2)])
+    exact, search = decide(model, solver="exact"), decide(model, solver="uct", sims=5000)
+    assert abs(exact.value - search.value) < 0.05
+
+
+def test_a_loop_that_earns_for_ever_is_refused():
+    with pytest.raises(pl.NotConverging, match="'listen'"):
+        decide(pl.Tiger(discount=1.0), beta=30, solver="uct", sims=100)
+
+
+def test_rocksample_20_20_is_planned_online():
+    result = pl.evaluate("rocksample-20-20", episodes=1, seed=4, sims=300)
+    assert result.mean > 5 and result.episodes[0].steps > 10
