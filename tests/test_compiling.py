@@ -353,7 +353,9 @@ def test_attributes_that_do_not_reach_m_are_told_with_their_type():
     text = complaint(reward=lambda m, x, theta, a: m.mode * 1.0, mode="fast")
     assert "m.mode is not there: it is a str" in text
     with pytest.raises(pl.ModelError, match=r"m.mode is not there: it is a str"):
-        pl.check_model(type("B", (pl.Tiger,), {"reward": lambda m, x, theta, a: m.mode, "mode": "x"})()).raise_if_wrong()
+        pl.check_model(
+            type("B", (pl.Tiger,), {"reward": lambda m, x, theta, a: m.mode, "mode": "x"})()
+        ).raise_if_wrong()
 
 
 WEIGHTS = [1.0, 2.0]

@@ -31,11 +31,14 @@ def test_the_graph_converges_to_the_internal_reward_mdp(m):
 @settings(max_examples=25, deadline=None)
 @given(tables(layered=True))
 def test_the_tree_converges_too(m):
+    """Averaged returns hold the cost of exploring, so with a small constant; the best action is found."""
     value, q = internal_mdp(m, 0.7)
-    near, far = (decide(m.model(), beta=0.7, solver="uct-tree", sims=n) for n in (50, 20_000))
-    assert abs(far.value - value) < 0.6 + 0.05 * abs(value)
-    assert q[far.action] > value - 0.6
-    assert near.simulations == 50 and far.simulations == 20_000
+    model = m.model()
+    model.exploration = 1.0
+    decision = decide(model, beta=0.7, solver="uct-tree", sims=20_000)
+    assert abs(decision.value - value) < 0.5 + 0.1 * abs(value)
+    assert q[decision.action] > value - 0.5
+    assert decision.simulations == 20_000
 
 
 def test_more_simulations_come_closer_on_rocksample():

@@ -21,7 +21,7 @@ NOT_EXPANDED = -1
 END = 0  # the node that stands for every terminal state
 
 # Places in SearchGraph.counts.
-NODES, PAIRS, EDGES, ROWS, POOL = range(5)
+NODES, PAIRS, EDGES, ROWS, POOL, STAMP = range(6)
 
 # What expanding a node came to.
 EXPANDED, NO_SPACE, NO_ROOM, FAULTY = range(4)
@@ -30,12 +30,13 @@ EXPANDED, NO_SPACE, NO_ROOM, FAULTY = range(4)
 class SearchGraph(NamedTuple):
     """Arrays of fixed size; counts say how much of them is in use."""
 
-    counts: Ints  # [5]
+    counts: Ints  # [6]
     states: Words  # [node, s_words]
     table: Small  # hash table of nodes, -1 where empty
     value: Floats  # [node] Ṽ; a guess until expanded
     bonus: Floats  # [node] the part of it that bonuses contribute
     visits: Small  # [node]
+    stamp: Small  # [node] the last simulation that came by
     first: Ints  # [node] its first pair, NOT_EXPANDED before
     pairs: Small  # [node] how many
     action: Small  # [pair]
@@ -53,13 +54,16 @@ class SearchGraph(NamedTuple):
 def search_space(model: ErasedModel, nodes: int, pairs: int) -> SearchGraph:
     """Space for that many nodes and pairs; the system hands memory out as it is used."""
     edges = 2 * pairs
-    floats = [np.zeros(nodes), np.zeros(nodes)]
+    table = np.full(1 << (2 * nodes - 1).bit_length(), -1, np.int32)
+
+    def small(count: int) -> Small:
+        return np.zeros(count, np.int32)
+
     return SearchGraph(
-        np.zeros(5, np.int64), np.zeros((nodes, model.s_words), np.uint64),
-        np.full(1 << (2 * nodes - 1).bit_length(), -1, np.int32), floats[0], floats[1], np.zeros(nodes, np.int32),
-        np.zeros(nodes, np.int64), np.zeros(nodes, np.int32), np.zeros(pairs, np.int32), np.zeros(pairs, np.int32),
-        np.zeros(pairs, np.int32), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs),
-        np.zeros(pairs + 1, np.int64), np.zeros(edges, np.int32), np.zeros(edges),
+        np.zeros(6, np.int64), np.zeros((nodes, model.s_words), np.uint64), table, np.zeros(nodes), np.zeros(nodes),
+        small(nodes), small(nodes), np.zeros(nodes, np.int64), small(nodes), small(pairs), small(pairs), small(pairs),
+        np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs + 1, np.int64), small(edges),
+        np.zeros(edges),
     )  # fmt: skip
 
 
@@ -96,6 +100,7 @@ def add_node(graph: SearchGraph, states: Words, i: int, merged: bool) -> int:
     graph.first[node] = NOT_EXPANDED
     graph.pairs[node] = 0
     graph.visits[node] = 0
+    graph.stamp[node] = 0
     graph.value[node] = 0.0
     graph.bonus[node] = 0.0
     graph.counts[NODES] = node + 1

@@ -31,6 +31,7 @@ from pomdplite.mdp.search_graph import (
     NOT_EXPANDED,
     PAIRS,
     ROWS,
+    STAMP,
     SearchGraph,
     back_up_node,
         clear,
@@ -194,16 +195,16 @@ def select(graph: SearchGraph, node: int, c: float, untried_first: bool) -> int:
         if n == 0 and untried_first:
             return pair
         score = graph.q[pair] + c * np.sqrt(log / (n + 1.0 if not untried_first else n))
-        if score > best and (untried_first or not only_loops(graph, node, pair)):
+        if score > best and (untried_first or not leads_back(graph, pair)):
             best, chosen = score, pair
     return chosen
 
 
 @inlined
-def only_loops(graph: SearchGraph, node: int, pair: int) -> bool:
-    """Whether the action leads back to its own state for certain: its value is known, there is nothing to search."""
+def leads_back(graph: SearchGraph, pair: int) -> bool:
+    """Whether the action leads for certain to a state that this simulation has been to: nothing new is there."""
     first = graph.first_edge[pair]
-    return graph.first_edge[pair + 1] == first + 1 and graph.next[first] == node
+    return graph.first_edge[pair + 1] == first + 1 and graph.stamp[graph.next[first]] == graph.counts[STAMP]
 
 
 @inlined
@@ -228,7 +229,9 @@ def simulate_graph(
     """Up to that many simulations with merged states and max backups; why it stopped."""
     for _ in range(simulations):
         node, depth = root, 0
-        while node != END and depth < horizon:
+        graph.counts[STAMP] += 1
+        while node != END and depth < horizon and graph.stamp[node] != graph.counts[STAMP]:
+            graph.stamp[node] = graph.counts[STAMP]
             if graph.first[node] == NOT_EXPANDED:
                 guess = graph.value[node]
                 if not erased.has_heuristic(model) and depth > 0:
@@ -245,12 +248,13 @@ def simulate_graph(
                 break
             if uniform(stream) < _WANDER:
                 pair = graph.first[node] + np.int64(uniform(stream) * graph.pairs[node])
-                if only_loops(graph, node, pair):
+                if leads_back(graph, pair):
                     pair = select(graph, node, c, False)
             else:
                 pair = select(graph, node, c, False)
             graph.visits[node] += 1
             if pair < 0:
+                back_up_node(graph, node, gamma)
                 break
             graph.tries[pair] += 1
             path[2 * depth], path[2 * depth + 1] = node, pair
