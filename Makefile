@@ -20,6 +20,7 @@ check: $(INSTALLED)
 	$(BIN)/mypy --strict src
 
 bench: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
 $(INSTALLED): pyproject.toml constraints.txt

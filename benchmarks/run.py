@@ -26,6 +26,16 @@ from pomdplite.mdp.value_iteration import ValueIteration
 
 console = Console()
 
+PEAK_MEMORY = """
+import resource, sys
+from pomdplite.cli import main
+sys.argv[1:] = {arguments!r}
+try:
+    main()
+except SystemExit:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
 # Different in every run, so that its functions cannot be in the cache.
 NEW_MODEL = """
 import pomdplite as pl
@@ -151,6 +161,117 @@ def solver(table: Table, name: str) -> None:
     )
 
 
+def search_speed(name: str, **parameters: object) -> tuple[float, float, float]:
+    """(simulations, model steps, nodes) per second of UCT in the first decisions of an episode."""
+    planner = pl.PomdpLite(pl.make(name), solver="uct", **parameters)
+    world = pl.ModelWorld(planner.model)
+    world.reset(1)
+    planner.reset(1)
+    planner.decide()
+    planner.reset(1)
+    simulations = steps = seconds = states = 0.0
+    for _ in range(5):
+        decision = planner.decide()
+        simulations, steps, seconds = (
+            simulations + decision.simulations,
+            steps + decision.steps,
+            seconds + decision.seconds,
+        )
+        states = decision.states
+        outcome = world.step(decision.action)
+        planner.advance(decision.action, outcome.y, outcome.o)
+    return simulations / seconds, steps / seconds, states
+
+
+def searches(table: Table) -> None:
+    """UCT on every problem, beside pomdp_py's POMCP on RockSample(7,8) where it is installed."""
+    ours = 0.0
+    for name in (
+        "rocksample-7-8",
+        "rocksample-11-11",
+        "rocksample-15-15",
+        "rocksample-20-20",
+        "battleship-10-5",
+        "battleship-15-7",
+    ):
+        simulations, steps, _ = search_speed(name, time=0.2)
+        ours = ours or simulations
+        table.add_row(f"UCT on {name}", f"{simulations:,.0f} simulations/s", f"{steps / 1e6:.2f} million steps/s")
+    theirs = pomdp_py_speed()
+    if theirs is None:
+        table.add_row("pomdp_py's POMCP on RockSample(7,8)", "not installed", "pip install '.[bench]'")
+    else:
+        table.add_row(
+            "pomdp_py's POMCP on RockSample(7,8)", f"{theirs:,.0f} simulations/s", f"ours: {ours / theirs:,.0f} ×"
+        )
+
+
+def pomdp_py_speed() -> float | None:
+    """Simulations per second of pomdp_py's POMCP with its Python model of RockSample(7,8), 90 steps deep as ours."""
+    try:
+        import pomdp_py
+        from pomdp_py.problems.rocksample.rocksample_problem import RockSampleProblem, RockType, State
+    except ImportError:
+        return None
+    rocks = {tuple(place): i for i, place in enumerate(pl.make("rocksample-7-8").rocks.tolist())}
+    chance = np.random.default_rng(1)
+
+    def state() -> State:
+        return State((0, 3), tuple(RockType.GOOD if chance.random() < 0.5 else RockType.BAD for _ in range(8)), False)
+
+    belief = pomdp_py.Particles([state() for _ in range(200)])
+    problem = RockSampleProblem(7, 8, state(), rocks, belief)
+    planner = pomdp_py.POMCP(max_depth=90, discount_factor=0.95, planning_time=3.0, exploration_const=20,
+                             rollout_policy=problem.agent.policy_model, num_visits_init=1)  # fmt: skip
+    planner.plan(problem.agent)
+    return planner.last_num_sims / planner.last_planning_time
+
+
+def growth(table: Table) -> None:
+    """How the cost of a step grows with the number of rocks and with the number of particles."""
+    costs = []
+    for k in (4, 8, 16, 32):
+        simulations, _, _ = search_speed(f"rocksample-10-{k}-1", sims=2000)
+        costs.append(f"{k}: {1e6 / simulations:.0f}")
+    table.add_row("µs per simulation against rocks, on a 10 × 10 grid", ", ".join(costs), "2^k hidden values")
+    costs = []
+    for particles in (250, 500, 1000, 2000):
+        planner = pl.PomdpLite(pl.make("battleship-10-5"), sims=1, particles=particles)
+        world = pl.ModelWorld(planner.model)
+        world.reset(1)
+        planner.reset(1)
+        planner.decide()
+        started = time.perf_counter()
+        for _ in range(10):
+            outcome = world.step(a := planner.decide().action)
+            planner.advance(a, outcome.y, outcome.o)
+        costs.append(f"{particles}: {1e3 * (time.perf_counter() - started) / 10:.0f}")
+    table.add_row(
+        "ms per step of Battleship(10,5) against particles", ", ".join(costs), "one simulation, belief included"
+    )
+
+
+def budgets(table: Table) -> None:
+    """How well a time budget is kept: the longest of twenty decisions."""
+    planner_model = pl.make("rocksample-11-11")
+    kept = []
+    for seconds in (0.01, 0.1, 0.5):
+        planner = pl.PomdpLite(planner_model, solver="uct", time=seconds)
+        planner.reset(1)
+        planner.decide()
+        longest = max(planner.decide().seconds for _ in range(20 if seconds < 0.5 else 5))
+        kept.append(f"{1e3 * seconds:.0f}: {1e3 * longest:.0f}")
+    table.add_row("longest decision against budget, ms", ", ".join(kept), "RockSample(11,11)")
+
+
+def memory(table: Table) -> None:
+    """Peak memory of a run, in a process of its own."""
+    for arguments in (["rocksample-11-11", "-n", "2"], ["rocksample-20-20", "-n", "1", "--time", "0.05"]):
+        code = PEAK_MEMORY.format(arguments=["run", *arguments, "--json"])
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        table.add_row(f"peak memory: run {' '.join(arguments)}", f"{int(done.stdout.split()[-1]) / 1024:.0f} MB", "")
+
+
 def starts(table: Table) -> None:
     """From the shell to the result: warm, cold, and with a model that was never seen before."""
     with tempfile.TemporaryDirectory() as folder:
@@ -181,6 +302,12 @@ def main() -> None:
     for name in ("rocksample-7-8", "rocksample-11-11"):
         with console.status(f"measuring value iteration on {name}"):
             solver(table, name)
+    with console.status("measuring searches (half a minute)"):
+        searches(table)
+        growth(table)
+        budgets(table)
+    with console.status("measuring memory"):
+        memory(table)
     with console.status("measuring starts (a minute: one of them compiles everything)"):
         starts(table)
     console.print(table)
