@@ -249,8 +249,10 @@ def watch(
     out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
-        f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}; "
-        f"the hidden value is now {escape(model.hidden.describe(world.theta))}",
+        f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}"
+        + (
+            f"; the hidden value is now {escape(model.hidden.describe(world.theta))}" if model.hidden.components else ""
+        ),
         highlight=False,
     )
     if pictures is not None:

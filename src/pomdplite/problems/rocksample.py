@@ -122,16 +122,24 @@ class RockSample(Model):
     # ------------------------------------------------------------------ drawing
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
-        """The map, north up: rocks as number:probability of being good in percent, the rover in brackets."""
+        """The map, north up: rocks as number:probability of being good in percent, the rover in brackets.
+
+        On maps too wide for a terminal the cells show the numbers alone and the probabilities stand below.
+        """
+        wide = self.size <= 10
+        width = 7 if wide else 4
+        good = [f"{rock}:{100 * p[GOOD]:.0f}" for rock, p in enumerate(marginals)]
         lines = []
         for row in reversed(range(self.size)):
             cells = []
             for col in range(self.size):
                 rock = int(self.rock_at[col, row])
-                text = "·" if rock == NO_ROCK else f"{rock}:{100 * marginals[rock][GOOD]:.0f}"
+                text = "·" if rock == NO_ROCK else good[rock] if wide else str(rock)
                 here = x.col == col and x.row == row
-                cells.append(f"[{'R' if rock == NO_ROCK else text}]".center(7) if here else text.center(7))
-            lines.append("".join(cells) + " ║")
+                cells.append(f"[{'R' if rock == NO_ROCK else text}]".center(width) if here else text.center(width))
+            lines.append("".join(cells).ljust(width * self.size) + "║")
+        if not wide:
+            lines += ["", *("  ".join(good[i : i + 10]) for i in range(0, len(good), 10))]
         if x.col == self.size:
             lines.append("the rover has left past the east edge")
         return "\n".join(lines)
