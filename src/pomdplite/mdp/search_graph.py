@@ -13,9 +13,9 @@ from pomdplite.bonus import expected_l1_change
 from pomdplite.dynamics import FULL, Outcomes, outcomes
 from pomdplite.erased import ErasedModel
 from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
+from pomdplite.mdp.bellman import for_ever
 from pomdplite.mdp.reachable import state_slot
 from pomdplite.mdp.rows import Rows, empty_rows, intern_row
-from pomdplite.mdp.value_iteration import for_ever
 
 NOT_EXPANDED = -1
 END = 0  # the node that stands for every terminal state

@@ -13,8 +13,10 @@ import numpy as np
 
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import NotConverging, TooLarge
-from pomdplite.jit import Flags, Floats, Ints, Small, Words, allocating_kernel, inlined, kernel
+from pomdplite.jit import Flags, Floats, Ints, Small, Words, allocating_kernel, kernel
+from pomdplite.mdp.bellman import action_value, first_edge_of, for_ever, greedy
 from pomdplite.mdp.components import Components
+from pomdplite.mdp.endless import endless_loop, no_way_out
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
 from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
 from pomdplite.mdp.solution import Solution
@@ -96,7 +98,7 @@ class ValueIteration:
         """Name a loop that earns, or costs, for ever."""
         r = self.reachable
         first, last = r.components.first[component : component + 2]
-        state, pair, gain = _endless(r.graph, r.rows, self._rows, first, last, self.values, self.gamma)
+        state, pair, gain = endless_loop(r.graph, r.rows, self._rows, first, last, self.values, self.gamma)
         model, where = r.view.model, r.view.describe(r.graph.states[state])
         name = model.name
         if pair >= 0 and gain > 0:
@@ -198,7 +200,7 @@ def _sweep_components(
             continue
         first, last = components.first[c], components.first[c + 1]
         settled, left, change = _solve_component(graph, rows, values, first, last, v, fixed, gamma, tolerance, most)
-        if not settled and gamma == 1.0 and _no_way_out(graph, rows, values, first, last, v):
+        if not settled and gamma == 1.0 and no_way_out(graph, rows, values, first, last, v):
             for state in range(first, last):
                 v[state] = -np.inf  # staying costs for ever and there is nowhere to go
             settled, left, change = True, 0.0, np.inf
@@ -290,70 +292,6 @@ def _solve_component(
     return False, left, change
 
 
-@kernel
-def _no_way_out(graph: Graph, rows: Rows, values: RowValues, first: int, last: int, v: Floats) -> bool:
-    """Whether no action leads out of a component to a value that is not -inf, and none earns anything inside."""
-    for s in range(first, last):
-        edge = graph.first_edge[s]
-        for pair in range(graph.first[s], graph.first[s + 1]):
-            k = rows.branches[graph.row[pair]]
-            inside = values.internal[graph.row[pair]] < 0.0
-            for j in range(k):
-                t = graph.next[edge + j]
-                possible = values.chance[rows.first_branch[graph.row[pair]] + j] > 0.0
-                if possible and (t < first or t >= last) and v[t] != -np.inf:
-                    inside = False
-            doomed = False  # an action that may end in a trap is no way out
-            for j in range(k):
-                t = graph.next[edge + j]
-                if values.chance[rows.first_branch[graph.row[pair]] + j] > 0.0 and v[t] == -np.inf:
-                    doomed = True
-            if not inside and not doomed:
-                return False
-            edge += k
-    return True
-
-
-@inlined
-def for_ever(r: float, gamma: float) -> float:
-    """The value of earning r in every step for ever."""
-    if gamma < 1.0:
-        return r / (1.0 - gamma)
-    return 0.0 if r == 0.0 else np.inf * r
-
-
-@inlined
-def _q(graph: Graph, rows: Rows, values: RowValues, pair: int, edge: int, v: Floats, gamma: float) -> float:
-    """Q̃ of a state-action whose first edge is `edge`."""
-    r = graph.row[pair]
-    q = values.internal[r]
-    for j in range(rows.branches[r]):
-        if values.chance[rows.first_branch[r] + j] > 0.0:
-            q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
-    return q
-
-
-@inlined
-def _greedy(graph: Graph, rows: Rows, values: RowValues, s: int, v: Floats, gamma: float) -> tuple[int, int]:
-    """The best state-action of s and its first edge; the smaller action number among equals."""
-    best, chosen, chosen_edge = -np.inf, graph.first[s], graph.first_edge[s]
-    edge = graph.first_edge[s]
-    for pair in range(graph.first[s], graph.first[s + 1]):
-        q = _q(graph, rows, values, pair, edge, v, gamma)
-        if q > best + 1e-9 or (q > best - 1e-9 and graph.action[pair] < graph.action[chosen]):
-            best, chosen, chosen_edge = max(q, best), pair, edge
-        edge += rows.branches[graph.row[pair]]
-    return chosen, chosen_edge
-
-
-@inlined
-def _edge_of(graph: Graph, rows: Rows, s: int, pair: int) -> int:
-    edge = graph.first_edge[s]
-    for before in range(graph.first[s], pair):
-        edge += rows.branches[graph.row[before]]
-    return edge
-
-
 @allocating_kernel
 def _action_values(
     graph: Graph, rows: Rows, values: RowValues, root: int, v: Floats, bonus: Floats, mark: Small, gamma: float,
@@ -365,13 +303,13 @@ def _action_values(
     found = np.empty(64, np.int64)
     count = 0
     for i in range(pairs.shape[0]):
-        edge = _edge_of(graph, rows, root, pairs[i])
-        q[i] = _q(graph, rows, values, pairs[i], edge, v, gamma)
+        edge = first_edge_of(graph, rows, root, pairs[i])
+        q[i] = action_value(graph, rows, values, pairs[i], edge, v, gamma)
         for j in range(rows.branches[graph.row[pairs[i]]]):
             found, count = _visit(found, count, mark, graph.next[edge + j])
     done = 0
     while done < count:
-        pair, edge = _greedy(graph, rows, values, found[done], v, gamma)
+        pair, edge = greedy(graph, rows, values, found[done], v, gamma)
         for j in range(rows.branches[graph.row[pair]]):
             found, count = _visit(found, count, mark, graph.next[edge + j])
         done += 1
@@ -379,7 +317,7 @@ def _action_values(
     if beta > 0.0:
         _bonus_values(graph, rows, values, visited, v, bonus, gamma, beta)
         for i in range(pairs.shape[0]):
-            edge = _edge_of(graph, rows, root, pairs[i])
+            edge = first_edge_of(graph, rows, root, pairs[i])
             r = graph.row[pairs[i]]
             part[i] = beta * values.bonus[r]
             for j in range(rows.branches[r]):
@@ -407,7 +345,7 @@ def _bonus_values(
     """The value of the bonuses alone under the greedy policy, on the visited states."""
     pairs, edges = np.empty_like(visited), np.empty_like(visited)
     for i in range(visited.shape[0]):
-        pairs[i], edges[i] = _greedy(graph, rows, values, visited[i], v, gamma)
+        pairs[i], edges[i] = greedy(graph, rows, values, visited[i], v, gamma)
         bonus[visited[i]] = 0.0
     for _ in range(10_000):
         left = 0.0
@@ -427,52 +365,3 @@ def _bonus_values(
             bonus[s] = total
         if left <= 1e-9:
             return
-
-
-@allocating_kernel
-def _endless(
-    graph: Graph, rows: Rows, values: RowValues, first: int, last: int, v: Floats, gamma: float
-) -> tuple[int, int, float]:
-    """(state, state-action, gain) of a loop inside a component that the greedy policy never leaves."""
-    n = last - first
-    for s in range(first, last):
-        edge = graph.split_edge[s]
-        for pair in range(graph.split[s], graph.first[s + 1]):
-            k = rows.branches[graph.row[pair]]
-            if k == 1 and graph.next[edge] == s and values.internal[graph.row[pair]] > 0.0 and gamma == 1.0:
-                return s, pair, values.internal[graph.row[pair]]
-            edge += k
-    inside = np.ones(n, np.bool_)
-    pairs, edges = np.empty(n, np.int64), np.empty(n, np.int64)
-    for i in range(n):
-        pairs[i], edges[i] = _greedy(graph, rows, values, first + i, v, gamma)
-    shrinking = True
-    while shrinking:
-        shrinking = False
-        for i in range(n):
-            if inside[i]:
-                for j in range(rows.branches[graph.row[pairs[i]]]):
-                    t = graph.next[edges[i] + j]
-                    if values.chance[rows.first_branch[graph.row[pairs[i]]] + j] > 0.0:
-                        if t < first or t >= last or not inside[t - first]:
-                            inside[i] = False
-                            shrinking = True
-    if not np.any(inside):
-        return first, -1, 0.0
-    # The mean reward of a step in there: the stationary distribution of the (lazy) chain, by power iteration.
-    weight = inside / inside.sum()
-    for _ in range(2000):
-        flow = 0.5 * weight
-        for i in range(n):
-            if inside[i]:
-                r = graph.row[pairs[i]]
-                for j in range(rows.branches[r]):
-                    chance = values.chance[rows.first_branch[r] + j]
-                    if chance > 0.0:
-                        flow[graph.next[edges[i] + j] - first] += 0.5 * chance * weight[i]
-        weight = flow
-    gain = 0.0
-    for i in range(n):
-        gain += weight[i] * values.internal[graph.row[pairs[i]]]
-    most = int(np.argmax(weight))
-    return first + most, pairs[most], gain
