@@ -53,7 +53,9 @@ def test_every_module_imports_only_what_it_may():
 
 
 def test_importing_the_library_imports_no_extra():
-    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py') if m in sys.modules])"
+    code = (
+        "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py') if m in sys.modules])"
+    )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )

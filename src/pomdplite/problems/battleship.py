@@ -15,6 +15,7 @@ from pomdplite.model import Model
 from pomdplite.rng import uniform
 
 MISS, HIT = range(2)
+TWO_AT_ONCE = 0.3  # share of moves that take two ships at once
 _MOST_TRIES = 200_000  # placements tried before the ships are said not to fit
 
 
@@ -99,24 +100,13 @@ class Battleship(Model):
                 theta.board[word] |= m.cells[ship, theta.place[ship], word]
 
     def move(m: Any, x: Any, theta: Any, random: Any) -> bool:
-        # Gibbs: take one ship out and put it back uniformly among the places that agree with every shot.
+        if not agrees(x, theta):
+            return repair(m, x, theta, random)  # of no weight yet: any way to a board that agrees will do
+        if m.ships > 1 and uniform(random) < TWO_AT_ONCE:
+            return move_two(m, x, theta, random)
         ship = int(uniform(random) * m.ships)
-        words = theta.board.shape[0]
-        count = 0
-        chosen = -1
-        for place in range(m.places[ship]):
-            if fits(m, x, theta, ship, place, words):
-                count += 1
-                if uniform(random) * count < 1.0:  # each of them equally likely in the end
-                    chosen = place
-        if chosen < 0 or chosen == theta.place[ship]:
-            return False
-        theta.place[ship] = chosen
-        for word in range(words):
-            theta.board[word] = 0
-            for other in range(m.ships):
-                theta.board[word] |= m.cells[other, theta.place[other], word]
-        return True
+        chosen, _ = draw_place(m, x, theta, ship, -1, True, random)
+        return put(m, theta, ship, chosen)
 
     def summary(m: Any, theta: Any, f: Any) -> None:
         for cell in range(m.size * m.size):
@@ -171,21 +161,110 @@ def touches(m: Any, ship: int, place: int, other: int, other_place: int) -> bool
     return False
 
 
-def fits(m: Any, x: Any, theta: Any, ship: int, place: int, words: int) -> bool:
-    """Whether a ship may be at a place, the others where they are: no miss, no touching, every hit explained."""
-    for word in range(words):
+def agrees(x: Any, theta: Any) -> bool:
+    """Whether a board explains every hit and every miss."""
+    for word in range(theta.board.shape[0]):
+        if theta.board[word] & (x.fired[word] & ~x.hits[word]) or x.hits[word] & ~theta.board[word]:
+            return False
+    return True
+
+
+def fits(m: Any, x: Any, theta: Any, ship: int, without: int, place: int, explain: bool) -> bool:
+    """Whether a ship may be at a place, the others (but one) where they are: no miss, no touching, hits explained."""
+    for word in range(theta.board.shape[0]):
         cells = m.cells[ship, place, word]
         if cells & (x.fired[word] & ~x.hits[word]):
             return False
         covered = cells
         for other in range(m.ships):
-            if other != ship:
+            if other not in (ship, without):
                 if cells & m.halo[other, theta.place[other], word]:
                     return False
                 covered |= m.cells[other, theta.place[other], word]
-        if x.hits[word] & ~covered:
+        if explain and x.hits[word] & ~covered:
             return False
     return True
+
+
+def draw_place(m: Any, x: Any, theta: Any, ship: int, without: int, explain: bool, random: Any) -> tuple[int, int]:
+    """A place that fits, each equally likely, -1 if there is none; and how many there are."""
+    count, chosen = 0, -1
+    for place in range(m.places[ship]):
+        if fits(m, x, theta, ship, without, place, explain):
+            count += 1
+            if uniform(random) * count < 1.0:
+                chosen = place
+    return chosen, count
+
+
+def put(m: Any, theta: Any, ship: int, place: int) -> bool:
+    """Put a ship somewhere; whether that is a change."""
+    if place < 0 or place == theta.place[ship]:
+        return False
+    theta.place[ship] = place
+    for word in range(theta.board.shape[0]):
+        theta.board[word] = 0
+        for other in range(m.ships):
+            theta.board[word] |= m.cells[other, theta.place[other], word]
+    return True
+
+
+def move_two(m: Any, x: Any, theta: Any, random: Any) -> bool:
+    """Take two ships out; put the first back anywhere it may lie, the second so that all is explained.
+
+    Metropolis and Hastings: the first is drawn from a set that does not depend on where the two were, the second from
+    one of n places where the way back would have had n₀, so the step is taken with probability n / n₀. It crosses
+    between boards on which two ships explain each other's hits, which no single ship can.
+    """
+    one = int(uniform(random) * m.ships)
+    two = int(uniform(random) * (m.ships - 1))
+    if two >= one:
+        two += 1
+    old_one, old_two = theta.place[one], theta.place[two]
+    before = 0
+    for place in range(m.places[two]):
+        if fits(m, x, theta, two, -1, place, True):
+            before += 1
+    new_one, _ = draw_place(m, x, theta, one, two, False, random)
+    theta.place[one] = new_one
+    new_two, after = draw_place(m, x, theta, two, -1, True, random)
+    theta.place[one] = old_one
+    if new_two < 0 or uniform(random) * before >= after:
+        return False
+    changed = put(m, theta, one, new_one)
+    return put(m, theta, two, new_two) or changed or old_two != new_two
+
+
+def repair(m: Any, x: Any, theta: Any, random: Any) -> bool:
+    """Put one ship where the board disagrees with the fewest shots."""
+    ship = int(uniform(random) * m.ships)
+    least, ties, chosen = 1 << 30, 0, -1
+    for place in range(m.places[ship]):
+        wrong, touching = 0, False
+        for word in range(theta.board.shape[0]):
+            cells = m.cells[ship, place, word]
+            covered = cells
+            for other in range(m.ships):
+                if other != ship:
+                    touching = touching or (cells & m.halo[other, theta.place[other], word]) != 0
+                    covered |= m.cells[other, theta.place[other], word]
+            wrong += ones(covered & (x.fired[word] & ~x.hits[word])) + ones(x.hits[word] & ~covered)
+        if touching or wrong > least:
+            continue
+        ties = ties + 1 if wrong == least else 1
+        least = wrong
+        if uniform(random) * ties < 1.0:
+            chosen = place
+    return put(m, theta, ship, chosen)
+
+
+def ones(word: Any) -> int:
+    """The number of bits that are set."""
+    count = 0
+    while word:
+        word &= word - np.uint64(1)
+        count += 1
+    return count
 
 
 def _mark(x: Any, cell: int) -> str | None:
