@@ -22,7 +22,7 @@ from pomdplite.rng import stream, uniform
 
 _STATES = 1000  # states looked at, at most
 _CALLS = 20_000  # (x, θ, a) looked at, at most
-_DRAWS = 3  # of a θ that cannot be listed, in one (x, a)
+_DRAWS, _POOL = 3, 8  # of a θ that cannot be listed: in one (x, a), and in all
 _VALUES = 64  # values of one component (or joint values) looked at in one (x, a)
 _SUM_TOLERANCE = 1e-6
 _AGREEMENT = 1e-9  # between compiled and interpreted numbers
@@ -85,6 +85,7 @@ class _Check:
         self.times: dict[str, int] = {}
         self.seen_observations: set[int] = set()
         self.samples: list[tuple[Any, Any, int]] = []
+        self.draws: list[Any] = []
 
     # ------------------------------------------------------------------ running
 
@@ -159,7 +160,7 @@ class _Check:
                 )
                 return
         for values in self.contexts(component):
-            theta = self.plain.prior(self.random) if values is None else self.hidden.record(values)
+            theta = self.draw() if values is None else self.hidden.record(values)
             found = self.triple(x, theta, a, component)
             if found is None:
                 continue
@@ -184,6 +185,12 @@ class _Check:
         else:
             for _ in range(_VALUES):
                 yield self.random_values()
+
+    def draw(self) -> Any:
+        """One of a few draws of a θ that cannot be listed; drawing may be slow."""
+        if len(self.draws) < _POOL:
+            self.draws.append(self.plain.prior(self.random))
+        return self.draws[int(uniform(self.random) * len(self.draws))]
 
     def random_values(self) -> list[int]:
         return [int(uniform(self.random) * len(c)) for c in self.hidden.components]
