@@ -20,8 +20,9 @@ from pomdplite.layout import from_words
 from pomdplite.model import KernelView, Model, draw_prior
 
 PARTICLES = 1000
-_SWEEPS = 3  # moves of every particle after an update
-_RECOVERY_ROUNDS = 30  # of moves, and of new draws, before the belief is given up
+_SWEEPS = 2  # moves of every particle after an update, more if many are copies of few
+_MOST_SWEEPS = 12
+_RECOVERY_ROUNDS = 60  # of moves, of the last particles and then of new draws, before the belief is given up
 
 
 class ParticleBelief(FactoredBelief):
@@ -83,9 +84,9 @@ class ParticleBelief(FactoredBelief):
         weights /= total
         self.effective = float(1.0 / (weights**2).sum())
         self.probabilities[:n] = weights
-        if self.effective < n / 2:
+        if self.effective < n / 2 or weights.min() == 0:
             self._resample()
-        self._move(y, _SWEEPS)
+        self._move(y, min(_MOST_SWEEPS, round(_SWEEPS * n / self.effective)))
         return y.copy()
 
     def _resample(self) -> None:
@@ -106,16 +107,16 @@ class ParticleBelief(FactoredBelief):
         """No particle agrees with what happened: look for ones that agree with the whole history."""
         n = self.particles
         for source in ("the last particles", "new draws from the prior"):
+            if source != "the last particles" and draw_prior(self.erased, self._theta, n, self._stream) < 0:
+                raise ModelError(f"{self.view.model.name}.prior raised an error.")
             for _ in range(_RECOVERY_ROUNDS):
-                if source != "the last particles" and draw_prior(self.erased, self._theta, n, self._stream) < 0:
-                    raise ModelError(f"{self.view.model.name}.prior raised an error.")
                 self._move(y, _SWEEPS)
                 weights = self._history_weights()
                 if weights.sum() > 0:
                     self.probabilities[:n] = weights / weights.sum()
                     self.effective = float(1.0 / (self.probabilities[:n] ** 2).sum())
                     self._resample()
-                    self._move(y, 3 * _SWEEPS)
+                    self._move(y, _MOST_SWEEPS)
                     self.recoveries += 1
                     self.notes.append(
                         f"no particle agreed after {len(self._history)} steps; {int((weights > 0).sum())} of {n} were "

@@ -15,7 +15,9 @@ from pomdplite.model import Model
 from pomdplite.rng import uniform
 
 MISS, HIT = range(2)
+TAKEN, MISSED, UNEXPLAINED = range(3)
 TWO_AT_ONCE = 0.3  # share of moves that take two ships at once
+COLDNESS = 3.0  # of repairs: how much a disagreement counts
 _MOST_TRIES = 200_000  # placements tried before the ships are said not to fit
 
 
@@ -105,7 +107,7 @@ class Battleship(Model):
         if m.ships > 1 and uniform(random) < TWO_AT_ONCE:
             return move_two(m, x, theta, random)
         ship = int(uniform(random) * m.ships)
-        chosen, _ = draw_place(m, x, theta, ship, -1, True, random)
+        chosen, _ = draw_place(m, surroundings(m, x, theta, ship, -1, True), ship, random)
         return put(m, theta, ship, chosen)
 
     def summary(m: Any, theta: Any, f: Any) -> None:
@@ -169,32 +171,47 @@ def agrees(x: Any, theta: Any) -> bool:
     return True
 
 
-def fits(m: Any, x: Any, theta: Any, ship: int, without: int, place: int, explain: bool) -> bool:
-    """Whether a ship may be at a place, the others (but one) where they are: no miss, no touching, hits explained."""
+def surroundings(m: Any, x: Any, theta: Any, ship: int, without: int, explain: bool) -> Any:
+    """What a ship must fit, the others (but one) where they are: [TAKEN, MISSED, UNEXPLAINED] cells."""
+    must = np.zeros((3, theta.board.shape[0]), np.uint64)
     for word in range(theta.board.shape[0]):
-        cells = m.cells[ship, place, word]
-        if cells & (x.fired[word] & ~x.hits[word]):
-            return False
-        covered = cells
+        must[MISSED, word] = x.fired[word] & ~x.hits[word]
+        must[UNEXPLAINED, word] = x.hits[word] if explain else np.uint64(0)
         for other in range(m.ships):
             if other not in (ship, without):
-                if cells & m.halo[other, theta.place[other], word]:
-                    return False
-                covered |= m.cells[other, theta.place[other], word]
-        if explain and x.hits[word] & ~covered:
+                must[TAKEN, word] |= m.halo[other, theta.place[other], word]
+                must[UNEXPLAINED, word] &= ~m.cells[other, theta.place[other], word]
+    return must
+
+
+def fits(m: Any, must: Any, ship: int, place: int) -> bool:
+    """Whether a ship may be at a place: no miss, no touching, hits explained."""
+    for word in range(must.shape[1]):
+        cells = m.cells[ship, place, word]
+        if cells & (must[TAKEN, word] | must[MISSED, word]) or must[UNEXPLAINED, word] & ~cells:
             return False
     return True
 
 
-def draw_place(m: Any, x: Any, theta: Any, ship: int, without: int, explain: bool, random: Any) -> tuple[int, int]:
-    """A place that fits, each equally likely, -1 if there is none; and how many there are."""
-    count, chosen = 0, -1
+def count_places(m: Any, must: Any, ship: int) -> int:
+    """How many places fit."""
+    count = 0
     for place in range(m.places[ship]):
-        if fits(m, x, theta, ship, without, place, explain):
+        if fits(m, must, ship, place):
             count += 1
-            if uniform(random) * count < 1.0:
-                chosen = place
-    return chosen, count
+    return count
+
+
+def draw_place(m: Any, must: Any, ship: int, random: Any) -> tuple[int, int]:
+    """A place that fits, each equally likely, -1 if there is none; and how many there are."""
+    count = count_places(m, must, ship)
+    left = int(uniform(random) * count)
+    for place in range(m.places[ship] if count else 0):
+        if fits(m, must, ship, place):
+            if left == 0:
+                return place, count
+            left -= 1
+    return -1, count
 
 
 def put(m: Any, theta: Any, ship: int, place: int) -> bool:
@@ -221,13 +238,10 @@ def move_two(m: Any, x: Any, theta: Any, random: Any) -> bool:
     if two >= one:
         two += 1
     old_one, old_two = theta.place[one], theta.place[two]
-    before = 0
-    for place in range(m.places[two]):
-        if fits(m, x, theta, two, -1, place, True):
-            before += 1
-    new_one, _ = draw_place(m, x, theta, one, two, False, random)
+    before = count_places(m, surroundings(m, x, theta, two, -1, True), two)
+    new_one, _ = draw_place(m, surroundings(m, x, theta, one, two, False), one, random)
     theta.place[one] = new_one
-    new_two, after = draw_place(m, x, theta, two, -1, True, random)
+    new_two, after = draw_place(m, surroundings(m, x, theta, two, -1, True), two, random)
     theta.place[one] = old_one
     if new_two < 0 or uniform(random) * before >= after:
         return False
@@ -236,24 +250,24 @@ def move_two(m: Any, x: Any, theta: Any, random: Any) -> bool:
 
 
 def repair(m: Any, x: Any, theta: Any, random: Any) -> bool:
-    """Put one ship where the board disagrees with the fewest shots."""
+    """Put one ship where it disagrees with few shots: one shot more is e^COLDNESS times less likely.
+
+    Gibbs moves on a softened posterior: a board that is nearly right gets right, and dead ends are left again.
+    """
     ship = int(uniform(random) * m.ships)
-    least, ties, chosen = 1 << 30, 0, -1
+    must = surroundings(m, x, theta, ship, -1, True)
+    total, chosen = 0.0, -1
     for place in range(m.places[ship]):
         wrong, touching = 0, False
-        for word in range(theta.board.shape[0]):
+        for word in range(must.shape[1]):
             cells = m.cells[ship, place, word]
-            covered = cells
-            for other in range(m.ships):
-                if other != ship:
-                    touching = touching or (cells & m.halo[other, theta.place[other], word]) != 0
-                    covered |= m.cells[other, theta.place[other], word]
-            wrong += ones(covered & (x.fired[word] & ~x.hits[word])) + ones(x.hits[word] & ~covered)
-        if touching or wrong > least:
+            touching = touching or (cells & must[TAKEN, word]) != 0
+            wrong += ones(cells & must[MISSED, word]) + ones(must[UNEXPLAINED, word] & ~cells)
+        if touching:
             continue
-        ties = ties + 1 if wrong == least else 1
-        least = wrong
-        if uniform(random) * ties < 1.0:
+        weight = np.exp(-COLDNESS * wrong)
+        total += weight
+        if uniform(random) * total < weight:
             chosen = place
     return put(m, theta, ship, chosen)
 
