@@ -13,14 +13,14 @@ BASE = {"jit", "errors"}
 CORE = BASE | {"layout", "erased", "source", "compiling", "compile_errors", "interpreting", "model"}
 DYNAMICS = CORE | {"dynamics", "faults", "rng", "bonus"}
 ALLOWED = {
-    "jit": set(), "errors": set(), "rng": {"jit"}, "bonus": {"jit"}, "layout": BASE, "erased": {"jit"},
+    "jit": set(), "errors": set(), "rng": {"jit"}, "budget": {"errors"}, "bonus": {"jit"}, "layout": BASE, "erased": {"jit"},
     "source": BASE, "compile_errors": BASE | {"source"}, "compiling": BASE | {"erased", "compile_errors", "source"},
     "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE | {"rng"}, "tabular": CORE, "dynamics": CORE,
     "faults": CORE | {"dynamics"},
     "checking": CORE | {"rng"},
     "beliefs": DYNAMICS,
-    "mdp": DYNAMICS | {"beliefs", "tabular"},
-    "planners": DYNAMICS | {"beliefs", "checking", "mdp"},
+    "mdp": DYNAMICS | {"beliefs", "budget", "tabular"},
+    "planners": DYNAMICS | {"beliefs", "budget", "checking", "mdp"},
     "problems": BASE | {"layout", "model", "rng"},
     "worlds": DYNAMICS,
     "experiments": DYNAMICS | {"beliefs", "planners", "problems", "worlds"},

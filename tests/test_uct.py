@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings
 from models import Parts, internal_mdp, tables
 
 import pomdplite as pl
-from pomdplite.mdp.uct import Budget, Uct
+from pomdplite.budget import Budget
+from pomdplite.mdp.uct import Uct
 
 
 def decide(model: pl.Model, **parameters) -> pl.Decision:

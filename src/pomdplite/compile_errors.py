@@ -53,7 +53,7 @@ def explain(
         except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with any
             return _describe(source, name, str(error) or type(error).__name__)
         returned = function.overloads[function.signatures[-1]].signature.return_type
-        if name in ("reward", "depends", "heuristic", "policy") and not isinstance(
+        if name in ("reward", "depends", "heuristic", "policy", "upper") and not isinstance(
             returned, (types.Number, types.Boolean)
         ):
             return _describe(source, name, f"returns {returned}")

@@ -53,7 +53,7 @@ def compiled(source: Source) -> Functions:
         for name, f in source.functions.items()
     }
     module.__dict__.update({f"user_{name}": f for name, f in jitted.items()})
-    module.__dict__.update(STATE=source.state, THETA=source.theta)
+    module.__dict__.update(STATE=source.state, THETA=source.theta, MEMORY=source.memory)
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
@@ -104,7 +104,7 @@ def _write_once(path: Path, text: str) -> None:
 def _module_text(source: Source) -> str:
     """The generated module. It depends on layouts, not on sizes of arrays or values of constants."""
     x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
-    arguments, at = [], 3
+    arguments, at = [], 4
     for _, dtype, ndim in source.parameters.layout:
         if ndim == 0:
             arguments.append({"float64": f"floats[{at}]", "bool": f"words[{at}] != 0"}.get(dtype, f"words[{at}]"))
@@ -201,6 +201,25 @@ def _module_text(source: Source) -> str:
             "        return FAILED",
             "    return 0",
         ],
+        "upper": _guarded("0.0 + user_upper(parameters(m), record_at(x, STATE), record_at(theta, THETA))", "np.nan"),
+        "preferred": [
+            "    count = array_at(m, 4, np.int64)[3]",
+            "    chosen = array_at(f, (count,), np.float64)",
+            "    chosen[:] = 0.0",
+            "    try:",
+            "        user_preferred(parameters(m), record_at(x, STATE), record_at(h, MEMORY), chosen)",
+            "    except Exception:",
+            "        return FAILED",
+            "    return 0",
+        ],
+        "remember": [
+            "    try:",
+            "        before, after = record_at(x, STATE), record_at(y, STATE)",
+            "        user_remember(parameters(m), before, a, after, o, record_at(h, MEMORY))",
+            "    except Exception:",
+            "        return FAILED",
+            "    return 0",
+        ],
         "evolve": [
             f"    before = array_at(theta, {theta_words}, np.uint64)",
             f"    after = array_at(theta_next, {theta_words}, np.uint64)",
@@ -237,10 +256,11 @@ def _numpy_name(dtype: str) -> str:
 def _sample_arguments(source: Source) -> dict[str, tuple[Any, ...]]:
     """One value of each argument, to compile the user's functions one by one for a clear error."""
     record, theta = np.zeros(1, source.state)[0], np.zeros(1, source.theta)[0]
+    memory = np.zeros(1, source.memory)[0]
     values = {
         "m": source.parameters.values, "x": record, "theta": theta, "a": 0, "u": 0.5, "theta_next": theta,
         "p": np.zeros(source.outcomes), "random": np.zeros(1, np.uint64), 
-        "f": np.zeros(source.summary), "z": np.zeros(source.observations),
+        "f": np.zeros(source.summary), "z": np.zeros(source.observations), "h": memory, "o": 0,
     }  # fmt: skip
     samples = {}
     for name in source.functions:
@@ -350,7 +370,7 @@ def _digest(source: Source, text: str) -> str:
         else:
             add(value)
 
-    add(numba.__version__, np.__version__, inspect.getsource(erased), source.state, source.theta, text)
+    add(numba.__version__, np.__version__, inspect.getsource(erased), source.state, source.theta, source.memory, text)
     for name, function in sorted(source.functions.items()):
         add(name)
         add_function(function, set())

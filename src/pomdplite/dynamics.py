@@ -50,8 +50,8 @@ def room(model: ErasedModel, branches: int) -> Outcomes:
 
 @inlined
 def present_row(model: ErasedModel, states: Words, s: int, component: int, row: int) -> int:
-    """The row of the present value of a component whose initial value is `row`."""
-    if not model.evolves or component == model.offsets.shape[0] - 2:
+    """The row of the present value of a component whose initial value is `row`; itself where there are no maps."""
+    if model.s_words == model.x_words or component == model.offsets.shape[0] - 2:
         return row
     held = states[s, model.map_word[row]] >> model.map_shift[row]
     return model.offsets[component] + np.int64(held & model.map_mask[component])
@@ -123,7 +123,7 @@ def outcomes(model: ErasedModel, states: Words, s: int, a: int, out: Outcomes) -
                 for w in range(model.s_words):
                     out.next[j, w] = out.y[i, w] if w < model.x_words else states[s, w]
             out.chance[j, v] += out.p[i]
-    if evolving:
+    if evolving and model.s_words > model.x_words:
         for v in range(n):
             word, shift = model.map_word[first + v], model.map_shift[first + v]
             value = np.uint64(out.later[v] - first)

@@ -20,7 +20,7 @@ from pomdplite.jit import Floats, Ints, Words, inlined
 
 # Places in ErasedModel.functions.
 PARAMETERS, TRANSITION, OBSERVATION, REWARD, TERMINAL, LEGAL, DEPENDS, EVOLVE, HEURISTIC, POLICY = range(10)
-PRIOR, MOVE, SUMMARY = range(10, 13)
+PRIOR, MOVE, SUMMARY, UPPER, PREFERRED, REMEMBER = range(10, 16)
 
 FAILED = -1  # returned by a wrapper when the user's function raised
 RAISED_IN_DEPENDS = -2  # there -1 means "no component"
@@ -29,7 +29,7 @@ RAISED_IN_DEPENDS = -2  # there -1 means "no component"
 class ErasedModel(NamedTuple):
     """A model as kernels see it. A *row* is one value of one component of θ."""
 
-    functions: Words  # [13] addresses, in the order above; 0 where the model leaves a function out
+    functions: Words  # [16] addresses, in the order above; 0 where the model leaves a function out
     theta: Words  # [row, theta_words] the record of θ with this row's component at this row's value
     offsets: Ints  # [component + 2] rows of component c: offsets[c]:offsets[c + 1]; last block: "no component"
     map_word: Ints  # [row] word of the state that holds the present value for this initial value
@@ -41,6 +41,7 @@ class ErasedModel(NamedTuple):
     actions: int
     observations: int  # observation number `observations` is null, "no observation"
     evolves: bool  # θ changes (deterministically)
+    h_words: int  # words of what hints remember of the history
 
 
 # Erased signatures; every pointer is an unsigned integer.
@@ -58,6 +59,9 @@ SIGNATURES = {
     "prior": _I(_A, _A, _A),  # m, theta, random
     "move": _I(_A, _A, _A, _A),  # m, x, theta, random -> whether it changed
     "summary": _I(_A, _A, _A),  # m, theta, f
+    "upper": _F(_A, _A, _A),  # m, x, theta
+    "preferred": _I(_A, _A, _A, _A),  # m, x, h, f
+    "remember": _I(_A, _A, _I, _A, _I, _A),  # m, x, a, y, o, h
 }
 
 _CTYPES: dict[Any, Any] = {_A: ctypes.c_uint64, _I: ctypes.c_int64, _F: ctypes.c_double}
@@ -96,6 +100,9 @@ if numba.config.DISABLE_JIT:
     call_prior = _caller("prior")
     call_move = _caller("move")
     call_summary = _caller("summary")
+    call_upper = _caller("upper")
+    call_preferred = _caller("preferred")
+    call_remember = _caller("remember")
 
 else:
 
@@ -181,6 +188,18 @@ else:
     @intrinsic
     def call_summary(typing_context, function, m, theta, f):  # type: ignore[no-untyped-def]
         return _typed("summary")
+
+    @intrinsic
+    def call_upper(typing_context, function, m, x, theta):  # type: ignore[no-untyped-def]
+        return _typed("upper")
+
+    @intrinsic
+    def call_preferred(typing_context, function, m, x, h, f):  # type: ignore[no-untyped-def]
+        return _typed("preferred")
+
+    @intrinsic
+    def call_remember(typing_context, function, m, x, a, y, o, h):  # type: ignore[no-untyped-def]
+        return _typed("remember")
 
     # For the generated wrappers: addresses back to what the user's functions see.
 
@@ -314,3 +333,44 @@ def move(model: ErasedModel, x: Words, i: int, theta: Words, t: int, stream: Wor
 def summary(model: ErasedModel, theta: Words, t: int, f: Floats) -> int:
     """Write what a person wants to see of θ into f."""
     return call_summary(model.functions[SUMMARY], model.functions[PARAMETERS], address(theta, t), address(f, 0))
+
+
+@inlined
+def upper(model: ErasedModel, x: Words, i: int, theta: Words, t: int) -> float:
+    """The model's bound on the value of x to an agent who knows θ; call it only if functions[UPPER] is there."""
+    return call_upper(model.functions[UPPER], model.functions[PARAMETERS], address(x, i), address(theta, t))
+
+
+@inlined
+def preferred(model: ErasedModel, x: Words, i: int, h: Words, k: int, f: Floats) -> int:
+    """Write 1 into f for the actions that the model prefers in x after the history h, and 0 for the others; how many.
+
+    Only legal actions are preferred; a model that prefers none prefers all that are legal.
+    """
+    count = 0
+    if model.functions[PREFERRED] != 0:
+        if (
+            call_preferred(
+                model.functions[PREFERRED], model.functions[PARAMETERS], address(x, i), address(h, k), address(f, 0)
+            )
+            == FAILED
+        ):
+            return FAILED
+        for a in range(model.actions):
+            f[a] = 1.0 if f[a] > 0.0 and legal(model, x, i, a) else 0.0
+            count += 1 if f[a] > 0.0 else 0
+    if count == 0:
+        for a in range(model.actions):
+            f[a] = 1.0 if legal(model, x, i, a) else 0.0
+            count += 1 if f[a] > 0.0 else 0
+    return count
+
+
+@inlined
+def remember(model: ErasedModel, x: Words, i: int, a: int, y: Words, j: int, o: int, h: Words, k: int) -> int:
+    """Take the step (x, a, y, o) into h[k]."""
+    if model.functions[REMEMBER] == 0:
+        return 0
+    return call_remember(
+        model.functions[REMEMBER], model.functions[PARAMETERS], address(x, i), a, address(y, j), o, address(h, k)
+    )

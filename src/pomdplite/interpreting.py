@@ -74,6 +74,16 @@ class Plain:
         """The model's action to play on with."""
         return int(self.source.functions["policy"](self.m, x, u))
 
+    def upper(self, x: Any, theta: Any) -> float:
+        """The model's bound on the value of x to an agent who knows θ."""
+        return float(self.source.functions["upper"](self.m, x, theta))
+
+    def preferred(self, x: Any, h: Any) -> Any:
+        """Which actions the model prefers: [action] of 0 and 1."""
+        f = np.zeros(self.source.actions)
+        self.source.functions["preferred"](self.m, x, h, f)
+        return f
+
     def prior(self, random: Any) -> Any:
         """θ drawn from the prior."""
         theta = np.zeros(1, self.source.theta).view(np.recarray)[0]
@@ -140,6 +150,17 @@ def interpreted(source: Source) -> Functions:
         source.functions["summary"](plain.m, theta_at(theta), words_at(f, source.summary).view(np.float64))
         return 0
 
+    def memory_at(address: int) -> Any:
+        return words_at(address, source.memory.itemsize // 8).view(source.memory).view(np.recarray)[0]
+
+    def preferred(m: int, x: int, h: int, f: int) -> int:
+        words_at(f, source.actions).view(np.float64)[:] = plain.preferred(state_at(x), memory_at(h))
+        return 0
+
+    def remember(m: int, x: int, a: int, y: int, o: int, h: int) -> int:
+        source.functions["remember"](plain.m, state_at(x), a, state_at(y), o, memory_at(h))
+        return 0
+
     callbacks: dict[str, Callable[..., Any]] = {
         "transition": transition,
         "observation": observation,
@@ -153,11 +174,14 @@ def interpreted(source: Source) -> Functions:
         "prior": lambda m, theta, random: in_place("prior", theta, THETA, stream_at(random)),
         "move": lambda m, x, theta, random: in_place("move", theta, state_at(x), THETA, stream_at(random)),
         "summary": summary,
+        "upper": lambda m, x, theta: plain.upper(state_at(x), theta_at(theta)),
+        "preferred": preferred,
+        "remember": remember,
     }
 
     def guarded(name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
         failed: Any = erased.RAISED_IN_DEPENDS if name == "depends" else erased.FAILED
-        if name in ("reward", "heuristic"):
+        if name in ("reward", "heuristic", "upper"):
             failed = float("nan")
 
         def call(*arguments: int) -> Any:

@@ -24,11 +24,14 @@ from pomdplite.erased import (
     OBSERVATION,
     PARAMETERS,
     POLICY,
+    PREFERRED,
     PRIOR,
+    REMEMBER,
     REWARD,
     SUMMARY,
     TERMINAL,
     TRANSITION,
+    UPPER,
     ErasedModel,
 )  # fmt: skip
 from pomdplite.erased import (
@@ -54,10 +57,10 @@ from pomdplite.source import ARGUMENTS, Functions, Source, parameters
 _PLACES = {
     "transition": TRANSITION, "observation": OBSERVATION, "reward": REWARD, "terminal": TERMINAL,
     "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE, "heuristic": HEURISTIC, "policy": POLICY,
-    "prior": PRIOR, "move": MOVE, "summary": SUMMARY,
+    "prior": PRIOR, "move": MOVE, "summary": SUMMARY, "upper": UPPER, "preferred": PREFERRED, "remember": REMEMBER,
 }  # fmt: skip
 _RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_limit", "kernel_view"}
-_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "summary_size"}
+_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "summary_size", "memory"}
 _PRIOR_DRAWS = 256  # of a Population, for what needs to know some values of θ before there is a belief
 _SMALLEST_TAIL = 1e-4  # an episode without a step limit ends where γ^t falls below this
 _LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
@@ -94,8 +97,15 @@ class Model:
                                          x must hold all that the history says of θ; returns whether θ changed
     summary(m, theta, f)                 what a person wants to see of θ, in f[0] … f[summary_size - 1]
 
-    Hints for the online solver: heuristic(m, x), a guess of the value of x; policy(m, x, u), a legal action to play on
-    with, u uniform in [0, 1); exploration, UCT's constant.
+    Hints, all optional, for planners that search:
+
+    heuristic(m, x)                      a guess of the value of x
+    policy(m, x, u)                      a legal action to play on with, u uniform in [0, 1)
+    upper(m, x, theta)                   a bound from above on the value of x to an agent who knows θ
+    preferred(m, x, h, f)                f[a] = 1 for the actions worth trying in x after a history; h is what
+    remember(m, x, a, y, o, h)           keeps of it: a record `memory = State(...)`, zeros at first, updated after
+                                         action a led from x to y with observation o
+    exploration                          the constant of UCT and POMCP
 
     Optional: beta (a good β for this problem), max_steps (where an episode is cut), success(self, x, theta),
     draw(self, x, marginals) and paint(self, axes, x, marginals) for pictures.
@@ -112,6 +122,7 @@ class Model:
     max_steps: int | None = None
     exploration: float | None = None
     summary_size: int = 0
+    memory: State = State()
     _optional: ClassVar[tuple[str, ...]] = (
         "observation",
         "terminal",
@@ -123,6 +134,9 @@ class Model:
         "prior",
         "move",
         "summary",
+        "upper",
+        "preferred",
+        "remember",
     )
 
     # ------------------------------------------------------------------ what a model may override
@@ -224,8 +238,8 @@ class Model:
         constants = _constants(self)
         return Source(
             self.name, self.state.dtype, self.hidden.dtype, functions,
-            parameters(constants, self.outcomes, len(self.observations), self.summary_size),
-            self.outcomes, len(self.observations), self.summary_size,
+            parameters(constants, self.outcomes, len(self.observations), self.summary_size, len(self.actions)),
+            self.outcomes, len(self.observations), self.summary_size, len(self.actions), self.memory.dtype,
             {k: type(v).__name__ for k, v in constants.items() if not callable(v)},
         )  # fmt: skip
 
@@ -309,11 +323,18 @@ class KernelView:
         erased = ErasedModel(
             addresses, table.theta, table.offsets, table.map_word + x_words, table.map_shift, table.map_mask,
             x_words, x_words + table.map_words, model.outcomes, len(model.actions), len(model.observations),
-            model.evolves,
+            model.evolves, model.memory.words,
         )  # fmt: skip
         if isinstance(model.hidden, Population):
             draw_prior(erased, table.theta, len(table.theta), stream(0))
         return cls(model, table, erased)
+
+    def present_form(self) -> "KernelView":
+        """The same without maps: states are x alone, and a hidden value is what it is now (mixed observability)."""
+        if not self.model.evolves:
+            return self
+        table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
+        return KernelView(self.model, table, self.erased._replace(s_words=self.erased.x_words))
 
     @property
     def listed(self) -> bool:
@@ -385,6 +406,8 @@ def _check_tuple(model: Model) -> None:
     actions = getattr(model, "actions", None)
     if not isinstance(actions, (tuple, list)) or not actions:
         raise ModelError(f"{model.name}.actions must list at least one action name.")
+    if not isinstance(model.memory, State):
+        raise ModelError(f"{model.name}.memory must be a pomdplite.State(...).")
     for what, names in (("actions", actions), ("observations", model.observations)):
         if not isinstance(names, (tuple, list)) or len(set(names)) != len(names):
             raise ModelError(f"{model.name}.{what} must be a list of different names, not {names!r}.")

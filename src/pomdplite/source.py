@@ -24,6 +24,9 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "prior": ("m", "theta", "random"),
     "move": ("m", "x", "theta", "random"),
     "summary": ("m", "theta", "f"),
+    "upper": ("m", "x", "theta"),
+    "preferred": ("m", "x", "h", "f"),
+    "remember": ("m", "x", "a", "y", "o", "h"),
 }
 
 
@@ -39,6 +42,8 @@ class Source:
     outcomes: int
     observations: int
     summary: int  # numbers that `summary` writes
+    actions: int
+    memory: np.dtype[Any]  # what hints remember of the history
     left_out: dict[str, str]  # attributes that are no parameters, and their type
 
 
@@ -47,14 +52,14 @@ class Parameters:
     """The model's constants: as a named tuple for the user's functions, as a block of words for kernels."""
 
     values: Any  # the named tuple `m`
-    block: Ints  # [word]; the first three words are `outcomes`, `observations` and `summary`
+    block: Ints  # [word]; the first four words are `outcomes`, `observations`, `summary` and `actions`
     layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
 
 
-def parameters(constants: dict[str, Any], outcomes: int, observations: int, summary: int) -> Parameters:
+def parameters(constants: dict[str, Any], *sizes: int) -> Parameters:
     """Lay the model's numbers and numeric arrays out for kernels; anything else is left out."""
     values: dict[str, Any] = {}
-    words: list[int] = [outcomes, observations, summary]
+    words: list[int] = list(sizes)
     layout: list[tuple[str, str, int]] = []
     for name, constant in sorted(constants.items()):
         array = _numeric(constant)

@@ -9,13 +9,11 @@ are valued by the model's heuristic. Averaging is right on a tree; where states 
 many ways that lead through a state, and max backups are right.
 """
 
-import time
-from dataclasses import dataclass
-
 import numpy as np
 
 from pomdplite import erased, faults
 from pomdplite.bonus import expected_l1_change
+from pomdplite.budget import Budget
 from pomdplite.dynamics import Outcomes, outcomes, pick, room
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import NotConverging
@@ -46,20 +44,11 @@ from pomdplite.rng import uniform
 
 NODE_LIMIT = 400_000  # states that a search can hold
 PAIR_LIMIT = 6_000_000  # state-actions; together about 600 MB when full
-_CHUNK_SECONDS = 0.004  # of simulations between two looks at the clock
 _WANDER = 0.02  # share of steps taken at random, so that no state stays out of reach of a small constant c
 _SWEEPS = 3  # of the kept graph after a new belief was applied to it
 
 # Places in the tally of a search.
 SIMULATIONS, STEPS, DEEPEST, FULL = range(4)
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How long a search may take: seconds, or simulations (then the result depends on the seed alone)."""
-
-    seconds: float | None = 0.1
-    simulations: int | None = None
 
 
 class Uct:
@@ -84,18 +73,15 @@ class Uct:
 
     def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
         """Search from s under the belief b until the budget is spent."""
-        started = time.perf_counter()
+        clock = self.budget.clock()
         if len(self._room.reward) < int(np.max(np.diff(erased.offsets))):
             self._room = room(erased, self._room.next.shape[0])
         root = self._root(erased, s, b)
         tally, fault = np.zeros(4, np.int64), np.zeros(5, np.int64)
         simulate = simulate_tree if self.tree else simulate_graph
-        most, seconds, chunk = self.budget.simulations, self.budget.seconds or 0.1, 1
-        while True:
-            left = chunk if most is None else min(chunk, most - int(tally[SIMULATIONS]))
-            begun = time.perf_counter()
+        while (count := clock.portion(int(tally[SIMULATIONS]))) > 0:
             why = simulate(
-                erased, self._graph, self._rows, b, self.beta, self.gamma, self.exploration, self._room, root, left,
+                erased, self._graph, self._rows, b, self.beta, self.gamma, self.exploration, self._room, root, count,
                 self.horizon, self._interned, self._path, self._stream, tally, fault,
             )  # fmt: skip
             if why == FAULTY:
@@ -103,14 +89,6 @@ class Uct:
                 raise faults.model_error(self.view, self._graph.states[fault[4]].copy(), a, component, code, value)
             if why == NO_ROOM:
                 self._room = room(erased, 2 * self._room.next.shape[0])
-                continue
-            now = time.perf_counter()
-            if (most is None and now - started >= seconds) or (most is not None and tally[SIMULATIONS] >= most):
-                break
-            if now - begun < min(0.02 * seconds, _CHUNK_SECONDS):
-                chunk *= 2
-            elif now - begun > min(0.05 * seconds, 2 * _CHUNK_SECONDS):
-                chunk = max(1, chunk // 2)
         self._refuse_endless_gain(root)
         return self._solution(root, tally)
 

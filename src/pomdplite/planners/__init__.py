@@ -9,10 +9,21 @@ from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.mean_mdp import MeanMdp
 from pomdplite.planners.pomdp_lite import PomdpLite
+from pomdplite.planners.qmdp import Qmdp
 
-PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in (PomdpLite, MeanMdp, BayesOptimal)}
+PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in (PomdpLite, MeanMdp, Qmdp, BayesOptimal)}
 
-__all__ = ["PLANNERS", "ActionValue", "BayesOptimal", "Decision", "MeanMdp", "Planner", "PomdpLite", "make_planner"]
+__all__ = [
+    "PLANNERS",
+    "ActionValue",
+    "BayesOptimal",
+    "Decision",
+    "MeanMdp",
+    "Planner",
+    "PomdpLite",
+    "Qmdp",
+    "make_planner",
+]
 
 
 def make_planner(name: str, model: Model, **parameters: Any) -> Planner:

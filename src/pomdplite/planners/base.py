@@ -68,10 +68,15 @@ class Decision:
         ]  # fmt: skip
 
 
+def equals(actions: Small, q: Floats) -> Small:
+    """The best actions."""
+    best = float(np.max(q))
+    return actions[q >= best - TIE * max(1.0, abs(best))]
+
+
 def choose(actions: Small, q: Floats) -> int:
     """The best action, the smaller number among equals."""
-    best = float(np.max(q))
-    return int(np.min(actions[q >= best - TIE * max(1.0, abs(best))]))
+    return int(np.min(equals(actions, q)))
 
 
 class Planner(ABC):

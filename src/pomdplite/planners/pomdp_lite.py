@@ -14,16 +14,16 @@ import math
 from typing import Any, ClassVar
 
 from pomdplite.beliefs import PARTICLES, initial_belief
+from pomdplite.budget import DEFAULT_SECONDS, Budget
 from pomdplite.errors import TooLarge, UsageError
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import Solver
-from pomdplite.mdp.uct import Budget, Uct
+from pomdplite.mdp.uct import Uct
 from pomdplite.mdp.value_iteration import TOLERANCE, Exact
 from pomdplite.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 
 DEFAULT_BETA = 0.05  # of the range of rewards, where the model names no β
-DEFAULT_SECONDS = 0.1  # of search per step, where no budget is given
 SOLVERS = ("auto", "exact", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves in a second, on the safe side
 
@@ -57,12 +57,7 @@ class PomdpLite(Planner):
             raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
         if solver not in SOLVERS:
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
-        if time is not None and not (math.isfinite(time) and time > 0):
-            raise UsageError(f"time must be a positive number of seconds, not {time!r}.")
-        if sims is not None and sims < 1:
-            raise UsageError(f"sims must be at least 1, not {sims!r}.")
-        if time is not None and sims is not None:
-            raise UsageError("give a budget in time or in sims, not both.")
+        self.budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
         self.solver_name, self.time, self.sims = solver, time, sims
         self.particles, self.tolerance, self.limit = particles, tolerance, limit
@@ -95,13 +90,12 @@ class PomdpLite(Planner):
             except TooLarge:
                 if self.solver_name == "exact":
                     raise
-        budget = Budget(None, self.sims) if self.sims is not None else Budget(self.time or DEFAULT_SECONDS)
         exploration = self.model.exploration
         if exploration is None:
             low, high = reward_range(self.view)
             exploration = (high - low) / 2
         return Uct(
-            self.view, self.model.discount, beta, budget=budget, exploration=exploration,
+            self.view, self.model.discount, beta, budget=self.budget, exploration=exploration,
             tree=self.solver_name == "uct-tree", horizon=self.model.episode_limit,
         )  # fmt: skip
 

@@ -117,6 +117,29 @@ class Battleship(Model):
     def heuristic(m: Any, x: Any) -> float:
         return float(m.size * m.size) - 2.0 * x.left  # every cell that is left costs about two shots
 
+    def upper(m: Any, x: Any, theta: Any) -> float:
+        return float(m.size * m.size - x.left)  # no shot misses
+
+    def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
+        """Silver and Veness's knowledge: not diagonally beside a hit, where no ship can be."""
+        for cell in range(m.size * m.size):
+            f[cell] = 0.0 if hit_diagonally(m, x, cell) else 1.0
+
+    def policy(m: Any, x: Any, u: float) -> int:
+        """Beside a hit if that may be a ship, else anywhere that may be one; u chooses."""
+        for least in (2, 1, 0):
+            count = 0
+            for cell in range(m.size * m.size):
+                if promise(m, x, cell) >= least:
+                    count += 1
+            left = int(u * count)
+            for cell in range(m.size * m.size if count else 0):
+                if promise(m, x, cell) >= least:
+                    if left == 0:
+                        return cell
+                    left -= 1
+        return 0
+
     def success(self, x: Any, theta: Any) -> bool:
         """Every ship is sunk."""
         return bool(x.left == 0)
@@ -153,6 +176,41 @@ class Battleship(Model):
         axes.set_xticks(range(n), [chr(97 + col) for col in range(n)])
         axes.set_yticks(range(n), [str(row + 1) for row in range(n)])
         axes.tick_params(length=0)
+
+
+def was_hit(m: Any, x: Any, row: int, col: int) -> bool:
+    """Whether there is a hit at a place, which may be off the board."""
+    if not (0 <= row < m.size and 0 <= col < m.size):
+        return False
+    cell = row * m.size + col
+    return (x.hits[cell // 64] >> np.uint64(cell % 64)) & np.uint64(1) != 0
+
+
+def hit_diagonally(m: Any, x: Any, cell: int) -> bool:
+    """Whether a diagonal neighbour was hit, so that no ship is here."""
+    row, col = cell // m.size, cell % m.size
+    return (
+        was_hit(m, x, row - 1, col - 1)
+        or was_hit(m, x, row - 1, col + 1)
+        or was_hit(m, x, row + 1, col - 1)
+        or was_hit(m, x, row + 1, col + 1)
+    )
+
+
+def promise(m: Any, x: Any, cell: int) -> int:
+    """-1 for a cell that was fired at, 0 if no ship can be there, 2 beside a hit, else 1."""
+    row, col = cell // m.size, cell % m.size
+    if (x.fired[cell // 64] >> np.uint64(cell % 64)) & np.uint64(1):
+        return -1
+    if hit_diagonally(m, x, cell):
+        return 0
+    beside = (
+        was_hit(m, x, row - 1, col)
+        or was_hit(m, x, row + 1, col)
+        or was_hit(m, x, row, col - 1)
+        or was_hit(m, x, row, col + 1)
+    )
+    return 2 if beside else 1
 
 
 def touches(m: Any, ship: int, place: int, other: int, other_place: int) -> bool:

@@ -59,6 +59,11 @@ class RockSample(Model):
         cols, rows = np.meshgrid(np.arange(size), np.arange(size), indexing="ij")
         distance = np.hypot(self.rocks[:, 0, None, None] - cols, self.rocks[:, 1, None, None] - rows)
         self.accuracy = (1 + 2 ** (-distance / sensor_range)) / 2  # [rock, col, row]
+        # [col, row, i] the i-th nearest rock and its distance in moves
+        moves = np.abs(self.rocks[:, 0, None, None] - cols) + np.abs(self.rocks[:, 1, None, None] - rows)
+        self.nearest = np.moveaxis(np.argsort(moves, axis=0, kind="stable"), 0, -1)
+        self.moves = np.moveaxis(np.sort(moves, axis=0), 0, -1)
+        self.memory = State(looks=(np.int16, len(places)), net=(np.int16, len(places)), sampled=(bool, len(places)))
         self.hidden = Hidden(rock=independent(len(places), {"bad": 1 - good_probability, "good": good_probability}))
         self.actions = ("north", "south", "east", "west", "sample", *(f"check-{i}" for i in range(len(places))))
 
@@ -114,6 +119,50 @@ class RockSample(Model):
 
     def heuristic(m: Any, x: Any) -> float:
         return m.exit * m.discount ** (m.size - 1 - x.col)  # straight to the east edge
+
+    def policy(m: Any, x: Any, u: float) -> int:
+        return EAST
+
+    def upper(m: Any, x: Any, theta: Any) -> float:
+        """No rock is sampled sooner than walking there takes, nor the i-th one before i − 1 others."""
+        if m.bad > 0.0:
+            return max(m.good, m.bad, m.exit, 0.0) / (1.0 - m.discount)
+        total, taken = max(m.exit, 0.0) * m.discount ** (m.size - 1 - x.col), 0
+        for i in range(m.rocks.shape[0]):
+            if theta.rock[m.nearest[x.col, x.row, i]] == GOOD:
+                total += max(m.good, 0.0) * m.discount ** (m.moves[x.col, x.row, i] + taken)
+                taken += 1
+        return total
+
+    def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
+        if a == SAMPLE:
+            h.sampled[m.rock_at[x.col, x.row]] = 1
+        elif a >= CHECK:
+            h.looks[a - CHECK] += 1
+            h.net[a - CHECK] += 1 if o == GOOD else -1
+
+    def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
+        """Silver and Veness's knowledge: sample a rock that looks good, go to those that do not look bad, look at those
+        that are in doubt; leave when there are none."""
+        here = m.rock_at[x.col, x.row]
+        if here != NO_ROCK and not h.sampled[here] and h.net[here] > 0:
+            f[SAMPLE] = 1.0
+            return
+        none = True
+        for rock in range(m.rocks.shape[0]):
+            if h.sampled[rock] or h.net[rock] < 0:
+                continue
+            none = False
+            if m.rocks[rock, 0] != x.col:
+                f[EAST if m.rocks[rock, 0] > x.col else WEST] = 1.0
+            if m.rocks[rock, 1] != x.row:
+                f[NORTH if m.rocks[rock, 1] > x.row else SOUTH] = 1.0
+        if none:
+            f[EAST] = 1.0
+            return
+        for rock in range(m.rocks.shape[0]):
+            if not h.sampled[rock] and h.looks[rock] < 5 and abs(h.net[rock]) < 2:
+                f[CHECK + rock] = 1.0
 
     def success(self, x: Any, theta: Any) -> bool:
         """Left the map in time."""

@@ -43,6 +43,9 @@ class Tiger(Model):
     def heuristic(m: Any, x: Any) -> float:
         return 0.0 if x.opened != CLOSED else -20.0  # listening for ever
 
+    def policy(m: Any, x: Any, u: float) -> int:
+        return LISTEN
+
     def success(self, x: Any, theta: Any) -> bool:
         """Opened the door without the tiger."""
         return bool(x.opened != CLOSED and x.opened - 1 != theta.tiger)

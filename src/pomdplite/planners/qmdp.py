@@ -1,0 +1,86 @@
+"""QMDP (Littman, Cassandra, Kaelbling 1995): act as if θ were told after the next step.
+
+    a ← argmax_a Σ_θ b(θ) Q_θ(x, a)
+
+Q_θ is exact for every θ (mdp/informed.py). Information has no value to it, so actions that only inform are often equal;
+one of the equals is drawn, or it would look at the same rock for ever. Σ_θ b(θ) V_θ(x) is a bound from above on what
+any planner can have.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pomdplite import rng
+from pomdplite.beliefs import initial_belief
+from pomdplite.errors import UsageError
+from pomdplite.jit import Floats, Ints, kernel
+from pomdplite.mdp.informed import MEMORY, informed_q, informed_values
+from pomdplite.mdp.mixed import Joint, mixed_form
+from pomdplite.mdp.reachable import Graph
+from pomdplite.mdp.rows import Rows
+from pomdplite.model import Model
+from pomdplite.planners.base import Decision, Planner, equals
+
+
+class Qmdp(Planner):
+    """Exact for every θ, averaged over the belief. memory: gigabytes that the values may take."""
+
+    title: ClassVar[str] = "qmdp"
+
+    def __init__(self, model: Model, memory: float = MEMORY / 1e9) -> None:
+        super().__init__(model)
+        if not memory > 0:
+            raise UsageError(f"memory must be a positive number of gigabytes, not {memory!r}.")
+        self.memory = memory
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Gigabytes for the values."""
+        return {"memory": self.memory}
+
+    def _prepare(self) -> None:
+        self.view = self.model.kernel_view()
+        self.belief = initial_belief(self.view)
+        self.mixed = mixed_form(self.model)
+        self.values = informed_values(self.mixed, self.model.discount, memory=int(self.memory * 1e9))
+
+    def reset(self, seed: int = 0) -> None:
+        """Back to the first state and the prior; the seed is for choosing among equal actions."""
+        super().reset(seed)
+        self._stream = rng.stream(seed)
+
+    def _decide(self) -> Decision:
+        r = self.mixed.reachable
+        state = r.find(self.s[: self.model.state.words])
+        if state < 0:
+            raise UsageError(
+                f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so QMDP has no "
+                "value for it."
+            )
+        b = self.mixed.belief(self.belief.marginals())
+        pairs = r.actions(state)
+        q, reward = np.zeros(len(pairs)), np.zeros(len(pairs))
+        _average(r.graph, r.rows, self.mixed.joint, self.values, b, state, pairs, self.model.discount, q, reward)
+        actions, zero = r.graph.action[pairs], np.zeros(len(pairs))
+        best, bound = equals(actions, q), float(b @ self.values[state])
+        action = int(best[int(rng.uniform(self._stream) * len(best))])
+        return Decision(
+            action, str(self.model.actions[action]), float(q.max()), actions, q, zero, reward, zero,
+            "full information after one step", r.states, bounds=(-np.inf, bound),
+        )  # fmt: skip
+
+
+@kernel
+def _average(
+    graph: Graph, rows: Rows, joint: Joint, v: Floats, b: Floats, state: int, pairs: Ints, gamma: float, q: Floats,
+    reward: Floats,
+) -> None:  # fmt: skip
+    """Σ_θ b(θ) Q_θ(x, a) and Σ_θ b(θ) R(x, θ, a) for each action."""
+    for i in range(pairs.shape[0]):
+        r = graph.row[pairs[i]]
+        size, stride = joint.size[rows.component[r]], joint.stride[rows.component[r]]
+        for j in range(b.shape[0]):
+            if b[j] > 0.0:
+                q[i] += b[j] * informed_q(graph, rows, joint, v, state, pairs[i], j, gamma, False)
+                reward[i] += b[j] * rows.pool[rows.at[r] + j // stride % size]
