@@ -15,13 +15,12 @@ from pomdplite.erased import ErasedModel
 from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.bellman import for_ever
 from pomdplite.mdp.reachable import state_slot
-from pomdplite.mdp.rows import Rows, empty_rows, intern_row
 
 NOT_EXPANDED = -1
 END = 0  # the node that stands for every terminal state
 
 # Places in SearchGraph.counts.
-NODES, PAIRS, EDGES, ROWS, POOL, STAMP = range(6)
+NODES, PAIRS, EDGES, STAMP = range(4)
 
 # What expanding a node came to.
 EXPANDED, NO_SPACE, NO_ROOM, FAULTY = range(4)
@@ -30,7 +29,7 @@ EXPANDED, NO_SPACE, NO_ROOM, FAULTY = range(4)
 class SearchGraph(NamedTuple):
     """Arrays of fixed size; counts say how much of them is in use."""
 
-    counts: Ints  # [6]
+    counts: Ints  # [4]
     states: Words  # [node, s_words]
     table: Small  # hash table of nodes, -1 where empty
     value: Floats  # [node] Ṽ; a guess until expanded
@@ -40,7 +39,6 @@ class SearchGraph(NamedTuple):
     first: Ints  # [node] its first pair, NOT_EXPANDED before
     pairs: Small  # [node] how many
     action: Small  # [pair]
-    row: Small  # [pair] row of the exact belief, -1 under particles
     tries: Small  # [pair]
     q: Floats  # [pair] Q̃
     q_bonus: Floats  # [pair] the part of it that bonuses contribute
@@ -60,22 +58,16 @@ def search_space(model: ErasedModel, nodes: int, pairs: int) -> SearchGraph:
         return np.zeros(count, np.int32)
 
     return SearchGraph(
-        np.zeros(6, np.int64), np.zeros((nodes, model.s_words), np.uint64), table, np.zeros(nodes), np.zeros(nodes),
-        small(nodes), small(nodes), np.zeros(nodes, np.int64), small(nodes), small(pairs), small(pairs), small(pairs),
+        np.zeros(4, np.int64), np.zeros((nodes, model.s_words), np.uint64), table, np.zeros(nodes), np.zeros(nodes),
+        small(nodes), small(nodes), np.zeros(nodes, np.int64), small(nodes), small(pairs), small(pairs),
         np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs + 1, np.int64), small(edges),
         np.zeros(edges),
     )  # fmt: skip
 
 
-def row_space(rows: int = 1 << 18, pool: int = 1 << 23) -> Rows:
-    """Space for the rows of the exact belief."""
-    return empty_rows(rows, pool)
-
-
-def clear(graph: SearchGraph, rows: Rows, root: Words) -> None:
+def clear(graph: SearchGraph, root: Words) -> None:
     """Forget everything but the root, which becomes node 1."""
     graph.table[:] = -1
-    rows.table[:] = -1
     graph.counts[:] = 0
     graph.counts[NODES] = 1  # END
     graph.value[END] = graph.bonus[END] = 0.0
@@ -108,30 +100,26 @@ def add_node(graph: SearchGraph, states: Words, i: int, merged: bool) -> int:
 
 
 @inlined
-def has_space(model: ErasedModel, graph: SearchGraph, rows: Rows, out: Outcomes) -> bool:
+def has_space(model: ErasedModel, graph: SearchGraph, out: Outcomes) -> bool:
     """Whether one more node can be expanded."""
     branches = model.actions * out.next.shape[0]
-    numbers = out.reward.shape[0] * (1 + out.next.shape[0] + out.likelihood.shape[0]) + 2 * out.likelihood.shape[0]
     return (
         graph.counts[NODES] + branches < graph.states.shape[0]
         and graph.counts[PAIRS] + model.actions < graph.q.shape[0]
         and graph.counts[EDGES] + branches < graph.next.shape[0]
-        and graph.counts[ROWS] + model.actions < rows.at.shape[0]
-        and graph.counts[POOL] + model.actions * numbers < rows.pool.shape[0]
     )
 
 
 @kernel
 def expand(
-    model: ErasedModel, graph: SearchGraph, rows: Rows, b: Floats, beta: float, out: Outcomes, node: int, guess: float,
-    merged: bool, interned: bool, fault: Ints,
+    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, out: Outcomes, node: int, guess: float,
+    merged: bool, fault: Ints,
 ) -> int:  # fmt: skip
     """List the node's legal actions, with their mean reward, bonus and mean transition under the belief b.
 
-    A next node that is new is valued by the model's heuristic, or by `guess`. Under exact beliefs rows are interned,
-    so that a later belief can be applied to them.
+    A next node that is new is valued by the model's heuristic, or by `guess`.
     """
-    if not has_space(model, graph, rows, out):
+    if not has_space(model, graph, out):
         return NO_SPACE
     first, pair, edge = graph.counts[PAIRS], graph.counts[PAIRS], graph.counts[EDGES]
     for a in range(model.actions):
@@ -152,13 +140,6 @@ def expand(
         graph.q[pair] = graph.q_bonus[pair] = 0.0
         graph.reward[pair] = mean
         graph.gain[pair] = beta * expected_l1_change(block, out.likelihood[:e, :n])
-        graph.row[pair] = -1
-        if interned:
-            r, used = intern_row(rows, graph.counts[ROWS], graph.counts[POOL], component, n, k, e, out)
-            if r == graph.counts[ROWS]:
-                graph.counts[ROWS] += 1
-                graph.counts[POOL] = used
-            graph.row[pair] = r
         graph.first_edge[pair] = edge
         for j in range(k):
             chance = 0.0

@@ -18,7 +18,6 @@ from pomdplite.dynamics import Outcomes, outcomes, pick, room
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import NotConverging
 from pomdplite.jit import Floats, Ints, Words, inlined, kernel
-from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
 from pomdplite.mdp.search_graph import (
     END,
     EXPANDED,
@@ -28,14 +27,12 @@ from pomdplite.mdp.search_graph import (
     NODES,
     NOT_EXPANDED,
     PAIRS,
-    ROWS,
     STAMP,
     SearchGraph,
     back_up_node,
         clear,
     expand,
     find_node,
-    row_space,
     search_space,
 )  # fmt: skip
 from pomdplite.mdp.solution import Solution
@@ -45,14 +42,13 @@ from pomdplite.rng import uniform
 NODE_LIMIT = 400_000  # states that a search can hold
 PAIR_LIMIT = 6_000_000  # state-actions; together about 600 MB when full
 _WANDER = 0.02  # share of steps taken at random, so that no state stays out of reach of a small constant c
-_SWEEPS = 3  # of the kept graph after a new belief was applied to it
 
 # Places in the tally of a search.
 SIMULATIONS, STEPS, DEEPEST, FULL = range(4)
 
 
 class Uct:
-    """Keeps the search graph from step to step, as far as it stays valid."""
+    """Keeps the search graph from step to step while the belief stays the same."""
 
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, budget: Budget, exploration: float, tree: bool = False,
@@ -60,7 +56,7 @@ class Uct:
     ) -> None:  # fmt: skip
         self.view, self.gamma, self.beta, self.budget = view, gamma, beta, budget
         self.exploration, self.tree, self.horizon = exploration, tree, horizon
-        self._graph, self._rows = search_space(view.erased, nodes, pairs), row_space()
+        self._graph = search_space(view.erased, nodes, pairs)
         self._room = room(view.erased, max(2, view.erased.outcomes))
         self._path = np.zeros(2 * horizon + 2, np.int64)
         self._stream = np.zeros(1, np.uint64)
@@ -76,13 +72,13 @@ class Uct:
         clock = self.budget.clock()
         if len(self._room.reward) < int(np.max(np.diff(erased.offsets))):
             self._room = room(erased, self._room.next.shape[0])
-        root = self._root(erased, s, b)
+        root = self._root(s, b)
         tally, fault = np.zeros(4, np.int64), np.zeros(5, np.int64)
         simulate = simulate_tree if self.tree else simulate_graph
         while (count := clock.portion(int(tally[SIMULATIONS]))) > 0:
             why = simulate(
-                erased, self._graph, self._rows, b, self.beta, self.gamma, self.exploration, self._room, root, count,
-                self.horizon, self._interned, self._path, self._stream, tally, fault,
+                erased, self._graph, b, self.beta, self.gamma, self.exploration, self._room, root, count,
+                self.horizon, self._path, self._stream, tally, fault,
             )  # fmt: skip
             if why == FAULTY:
                 a, component, code, value = (int(f) for f in fault[:4])
@@ -108,28 +104,15 @@ class Uct:
                         f"{graph.reward[pair] + graph.gain[pair]:g} a step for ever. Use a discount below 1, or beta=0."
                     )
 
-    @property
-    def _interned(self) -> bool:
-        """Whether pairs refer to rows, so that a new belief can be applied to the graph. Particles have no rows."""
-        return not self.tree and self.view.listed
-
-    def _root(self, erased: ErasedModel, s: Words, b: Floats) -> int:
-        """The node of s in the graph kept from the last step, with the new belief applied; or a new graph."""
-        graph = self._graph
-        root = -1
-        if self._interned and self._belief is not None:
-            crowded = graph.counts[NODES] > 0.5 * len(graph.value) or graph.counts[PAIRS] > 0.5 * len(graph.q)
-            root = -1 if crowded else int(find_node(graph, s.reshape(1, -1)))
+    def _root(self, s: Words, b: Floats) -> int:
+        """The node of s in the graph kept from the last step if the belief is the same; or a new graph."""
+        graph, root = self._graph, -1
+        crowded = graph.counts[NODES] > 0.5 * len(graph.value) or graph.counts[PAIRS] > 0.5 * len(graph.q)
+        if not self.tree and self._belief is not None and np.array_equal(self._belief, b) and not crowded:
+            root = int(find_node(graph, s.reshape(1, -1)))
         if root < 0:
-            clear(graph, self._rows, s)
+            clear(graph, s)
             root = 1
-        elif self._belief is not None and not np.array_equal(self._belief, b):
-            count = int(graph.counts[ROWS])
-            values = row_values(self._rows, count)
-            evaluate_rows(erased, self._rows, count, b, self.beta, values)
-            refresh(graph, self._rows, values, self.beta)
-            for _ in range(_SWEEPS):
-                sweep(graph, self.gamma)
         self._belief = b.copy()
         return root
 
@@ -201,8 +184,8 @@ def follow(graph: SearchGraph, pair: int, stream: Words) -> int:
 
 @kernel
 def simulate_graph(
-    model: ErasedModel, graph: SearchGraph, rows: Rows, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
-    root: int, simulations: int, horizon: int, interned: bool, path: Ints, stream: Words, tally: Ints, fault: Ints,
+    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
+    root: int, simulations: int, horizon: int, path: Ints, stream: Words, tally: Ints, fault: Ints,
 ) -> int:  # fmt: skip
     """Up to that many simulations with merged states and max backups; why it stopped."""
     for _ in range(simulations):
@@ -214,7 +197,7 @@ def simulate_graph(
                 guess = graph.value[node]
                 if not erased.has_heuristic(model) and depth > 0:
                     guess = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
-                done = expand(model, graph, rows, b, beta, out, node, guess, True, interned, fault)
+                done = expand(model, graph, b, beta, out, node, guess, True, fault)
                 if done in (NO_ROOM, FAULTY):
                     fault[4] = node
                     return done
@@ -248,8 +231,8 @@ def simulate_graph(
 
 @kernel
 def simulate_tree(
-    model: ErasedModel, graph: SearchGraph, rows: Rows, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
-    root: int, simulations: int, horizon: int, interned: bool, path: Ints, stream: Words, tally: Ints, fault: Ints,
+    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
+    root: int, simulations: int, horizon: int, path: Ints, stream: Words, tally: Ints, fault: Ints,
 ) -> int:  # fmt: skip
     """Up to that many simulations in a tree with averaged returns; why it stopped."""
     for _ in range(simulations):
@@ -259,7 +242,7 @@ def simulate_tree(
             if graph.first[node] == NOT_EXPANDED:
                 if depth > 0:
                     total = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
-                done = expand(model, graph, rows, b, beta, out, node, 0.0, False, interned, fault)
+                done = expand(model, graph, b, beta, out, node, 0.0, False, fault)
                 if done in (NO_ROOM, FAULTY):
                     fault[4] = node
                     return done
@@ -322,27 +305,3 @@ def play_on(
         for w in range(model.s_words):
             here[0, w] = out.next[j, w]
     return total
-
-
-@kernel
-def refresh(graph: SearchGraph, rows: Rows, values: RowValues, beta: float) -> None:
-    """Apply a new exact belief, already applied to the rows, to every pair."""
-    for pair in range(graph.counts[PAIRS]):
-        r = graph.row[pair]
-        graph.reward[pair] = values.reward[r]
-        graph.gain[pair] = beta * values.bonus[r]
-        at, first = rows.first_branch[r], graph.first_edge[pair]
-        for i in range(graph.first_edge[pair + 1] - first):
-            graph.chance[first + i] = values.chance[at + i]
-
-
-@kernel
-def sweep(graph: SearchGraph, gamma: float) -> float:
-    """One backup of every expanded node, the youngest first; the largest change."""
-    change = 0.0
-    for node in range(graph.counts[NODES] - 1, 0, -1):
-        if graph.first[node] != NOT_EXPANDED:
-            before = graph.value[node]
-            back_up_node(graph, node, gamma)
-            change = max(change, abs(graph.value[node] - before))
-    return change

@@ -2,9 +2,9 @@
 
     a ← argmax_a Σ_θ b(θ) Q_θ(x, a)
 
-Q_θ is exact for every θ (mdp/informed.py). Information has no value to it, so actions that only inform are often equal;
-one of the equals is drawn, or it would look at the same rock for ever. Σ_θ b(θ) V_θ(x) is a bound from above on what
-any planner can have.
+Q_θ is exact for every θ (mdp/informed.py), and Σ_θ b(θ) V_θ(x) is a bound from above on what any planner can have.
+Information has no value to QMDP, so actions that only inform are equal, and how one of them is chosen decides how good
+it is: the most informative by default, which is the strongest, or one at random.
 """
 
 from typing import Any, ClassVar
@@ -22,22 +22,30 @@ from pomdplite.mdp.rows import Rows
 from pomdplite.model import Model
 from pomdplite.planners.base import Decision, Planner, equals
 
+TIES = ("informative", "random")
+
 
 class Qmdp(Planner):
-    """Exact for every θ, averaged over the belief. memory: gigabytes that the values may take."""
+    """Exact for every θ, averaged over the belief.
+
+    ties    which of equal actions is taken: "informative", the one expected to change the belief most, or "random"
+    memory  gigabytes that the values may take
+    """
 
     title: ClassVar[str] = "qmdp"
 
-    def __init__(self, model: Model, memory: float = MEMORY / 1e9) -> None:
+    def __init__(self, model: Model, ties: str = "informative", memory: float = MEMORY / 1e9) -> None:
         super().__init__(model)
         if not memory > 0:
             raise UsageError(f"memory must be a positive number of gigabytes, not {memory!r}.")
-        self.memory = memory
+        if ties not in TIES:
+            raise UsageError(f"no ties {ties!r}; there are {', '.join(TIES)}.")
+        self.ties, self.memory = ties, memory
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Gigabytes for the values."""
-        return {"memory": self.memory}
+        """How equal actions are told apart, and gigabytes for the values."""
+        return {"ties": self.ties, "memory": self.memory}
 
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()
@@ -64,7 +72,10 @@ class Qmdp(Planner):
         _average(r.graph, r.rows, self.mixed.joint, self.values, b, state, pairs, self.model.discount, q, reward)
         actions, zero = r.graph.action[pairs], np.zeros(len(pairs))
         best, bound = equals(actions, q), float(b @ self.values[state])
-        action = int(best[int(rng.uniform(self._stream) * len(best))])
+        if self.ties == "random":
+            action = int(best[int(rng.uniform(self._stream) * len(best))])
+        else:
+            action = int(max(best, key=lambda a: self.belief.expected_change(self.state, int(a))))
         return Decision(
             action, str(self.model.actions[action]), float(q.max()), actions, q, zero, reward, zero,
             "full information after one step", r.states, bounds=(-np.inf, bound),
