@@ -15,7 +15,7 @@ DYNAMICS = CORE | {"dynamics", "faults", "rng", "bonus"}
 ALLOWED = {
     "jit": set(), "errors": set(), "rng": {"jit"}, "budget": {"errors"}, "bonus": {"jit"}, "layout": BASE, "erased": {"jit"},
     "source": BASE, "compile_errors": BASE | {"source"}, "compiling": BASE | {"erased", "compile_errors", "source"},
-    "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE | {"rng"}, "tabular": CORE, "dynamics": CORE,
+    "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE | {"rng"}, "tabular": CORE, "dynamics": CORE | {"rng"},
     "faults": CORE | {"dynamics"},
     "checking": CORE | {"rng"},
     "beliefs": DYNAMICS,

@@ -210,7 +210,11 @@ def _module_text(source: Source) -> str:
             "        user_preferred(parameters(m), record_at(x, STATE), record_at(h, MEMORY), chosen)",
             "    except Exception:",
             "        return FAILED",
-            "    return 0",
+            "    preferred = 0",
+            "    for i in range(count):",
+            "        if chosen[i] > 0.0:",
+            "            preferred += 1",
+            "    return preferred",
         ],
         "remember": [
             "    try:",

@@ -11,6 +11,7 @@ import numpy as np
 from pomdplite import erased
 from pomdplite.erased import ErasedModel
 from pomdplite.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.rng import uniform
 
 # Faults, negative so that they can stand in for a count.
 FULL, RAISED, LEFT_DOMAIN, BAD_COMPONENT = -1, -2, -3, -4
@@ -33,6 +34,8 @@ class Outcomes(NamedTuple):
     z: Floats  # [observations + 1]
     theta: Words  # [1, theta_words]
     here: Words  # [1, s_words] the state of a rollout
+    past: Words  # [1, theta_words] θ along a history
+    other: Words  # [1, theta_words] a θ kept aside
 
 
 def room(model: ErasedModel, branches: int) -> Outcomes:
@@ -44,7 +47,7 @@ def room(model: ErasedModel, branches: int) -> Outcomes:
         np.zeros(pairs, np.int64), np.zeros(pairs, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
         np.zeros((model.outcomes, model.x_words), np.uint64), np.zeros(model.outcomes),
         np.zeros(model.observations + 1), np.zeros((1, model.theta.shape[1]), np.uint64),
-        np.zeros((1, model.s_words), np.uint64),
+        *(np.zeros((1, n), np.uint64) for n in (model.s_words, model.theta.shape[1], model.theta.shape[1])),
     )  # fmt: skip
 
 
@@ -195,3 +198,51 @@ def simulate(
     if erased.observation(model, out.y, i, out.theta, 0, a, out.z) == erased.FAILED:
         return RAISED, 0, 0.0
     return i, pick(out.z, model.observations + 1, v), gained
+
+
+@inlined
+def draw_hidden(model: ErasedModel, s: Words, b: Floats, theta: Words, t: int, stream: Words) -> None:
+    """Draw the present θ from the belief b about initial values, in state s[0], into theta[t].
+
+    A row of one component has the others at their first value, as the row of "no component" has all, and components
+    lie in different bits: what the rows differ in from that one is put together.
+    """
+    none = model.offsets.shape[0] - 2
+    for w in range(theta.shape[1]):
+        theta[t, w] = model.theta[model.offsets[none], w]
+    for c in range(none):
+        first, last = model.offsets[c], model.offsets[c + 1]
+        row = present_row(model, s, 0, c, first + pick(b[first:last], last - first, uniform(stream)))
+        for w in range(theta.shape[1]):
+            theta[t, w] ^= model.theta[row, w] ^ model.theta[model.offsets[none], w]
+
+
+@kernel
+def history_log_probability(
+    model: ErasedModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, t: int, out: Outcomes
+) -> float:
+    """log P(what was seen in the first steps | initial θ = theta[t]); `out` is used up."""
+    total = 0.0
+    for w in range(theta.shape[1]):
+        out.past[0, w] = theta[t, w]
+    for i in range(steps):
+        count = erased.transition(model, x, i, out.past, 0, a[i], out.y, out.p)
+        chance = 0.0
+        for j in range(max(count, 0)):
+            same = out.p[j] > 0.0
+            for w in range(model.x_words):
+                if out.y[j, w] != y[i, w]:
+                    same = False
+            if same:
+                chance += out.p[j]
+        if chance == 0.0:
+            return -np.inf
+        if model.evolves:
+            erased.evolve(model, x, i, out.past, 0, a[i], out.theta)
+            for w in range(theta.shape[1]):
+                out.past[0, w] = out.theta[0, w]
+        erased.observation(model, y, i, out.past, 0, a[i], out.z)
+        if out.z[o[i]] <= 0.0:
+            return -np.inf
+        total += np.log(chance * out.z[o[i]])
+    return total

@@ -345,20 +345,13 @@ def upper(model: ErasedModel, x: Words, i: int, theta: Words, t: int) -> float:
 def preferred(model: ErasedModel, x: Words, i: int, h: Words, k: int, f: Floats) -> int:
     """Write 1 into f for the actions that the model prefers in x after the history h, and 0 for the others; how many.
 
-    Only legal actions are preferred; a model that prefers none prefers all that are legal.
+    A model that prefers none prefers all that are legal.
     """
     count = 0
     if model.functions[PREFERRED] != 0:
-        if (
-            call_preferred(
-                model.functions[PREFERRED], model.functions[PARAMETERS], address(x, i), address(h, k), address(f, 0)
-            )
-            == FAILED
-        ):
-            return FAILED
-        for a in range(model.actions):
-            f[a] = 1.0 if f[a] > 0.0 and legal(model, x, i, a) else 0.0
-            count += 1 if f[a] > 0.0 else 0
+        count = call_preferred(
+            model.functions[PREFERRED], model.functions[PARAMETERS], address(x, i), address(h, k), address(f, 0)
+        )
     if count == 0:
         for a in range(model.actions):
             f[a] = 1.0 if legal(model, x, i, a) else 0.0

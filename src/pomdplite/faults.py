@@ -65,7 +65,21 @@ def _evolved(view: KernelView, s: Words, a: int, component: int, value: int) -> 
 
 def replayed(view: KernelView, s: Words, a: int, component: int, value: int) -> str | None:
     """Run the functions interpreted to see what they raise: `raised ValueError (…)`, or None."""
-    plain, x, theta = view.model.plain, view.record(s), _theta(view, s, component, value)
+    return _raised(view, s, _theta(view, s, component, value), a)
+
+
+def raised_in(view: KernelView, x: Words, theta: Words, a: int) -> ModelError:
+    """The error for a step of a simulation from x and θ, in which a function of the model raised."""
+    name, hidden = view.model.name, view.model.hidden
+    record = from_words(hidden.dtype, theta)
+    view.model.functions.failures.clear()
+    where = f"x = ({view.describe(x)}), theta: {hidden.describe(record)}, action {view.model.actions[a]!r}"
+    found = _raised(view, x, record, a) or "does not raise when interpreted; check_model compares the two"
+    return ModelError(f"a function of {name} failed at {where}: it {found}.")
+
+
+def _raised(view: KernelView, s: Words, theta: Any, a: int) -> str | None:
+    plain, x = view.model.plain, view.record(s)
     try:
         after = plain.evolve(x, theta, a)
         plain.reward(x, theta, a)

@@ -154,8 +154,9 @@ def interpreted(source: Source) -> Functions:
         return words_at(address, source.memory.itemsize // 8).view(source.memory).view(np.recarray)[0]
 
     def preferred(m: int, x: int, h: int, f: int) -> int:
-        words_at(f, source.actions).view(np.float64)[:] = plain.preferred(state_at(x), memory_at(h))
-        return 0
+        chosen = plain.preferred(state_at(x), memory_at(h))
+        words_at(f, source.actions).view(np.float64)[:] = chosen
+        return int((chosen > 0).sum())
 
     def remember(m: int, x: int, a: int, y: int, o: int, h: int) -> int:
         source.functions["remember"](plain.m, state_at(x), a, state_at(y), o, memory_at(h))

@@ -60,7 +60,7 @@ _PLACES = {
     "prior": PRIOR, "move": MOVE, "summary": SUMMARY, "upper": UPPER, "preferred": PREFERRED, "remember": REMEMBER,
 }  # fmt: skip
 _RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_limit", "kernel_view"}
-_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "summary_size", "memory"}
+_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "return_range", "summary_size", "memory"}
 _PRIOR_DRAWS = 256  # of a Population, for what needs to know some values of θ before there is a belief
 _SMALLEST_TAIL = 1e-4  # an episode without a step limit ends where γ^t falls below this
 _LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
@@ -102,10 +102,11 @@ class Model:
     heuristic(m, x)                      a guess of the value of x
     policy(m, x, u)                      a legal action to play on with, u uniform in [0, 1)
     upper(m, x, theta)                   a bound from above on the value of x to an agent who knows θ
-    preferred(m, x, h, f)                f[a] = 1 for the actions worth trying in x after a history; h is what
+    preferred(m, x, h, f)                f[a] = 1 for legal actions worth trying in x after a history; h is what
     remember(m, x, a, y, o, h)           keeps of it: a record `memory = State(...)`, zeros at first, updated after
                                          action a led from x to y with observation o
-    exploration                          the constant of UCT and POMCP
+    exploration                          UCT's constant
+    return_range                         about how much the returns of policies differ: POMCP's constant
 
     Optional: beta (a good β for this problem), max_steps (where an episode is cut), success(self, x, theta),
     draw(self, x, marginals) and paint(self, axes, x, marginals) for pictures.
@@ -121,6 +122,7 @@ class Model:
     beta: float | None = None
     max_steps: int | None = None
     exploration: float | None = None
+    return_range: float | None = None
     summary_size: int = 0
     memory: State = State()
     _optional: ClassVar[tuple[str, ...]] = (
@@ -360,7 +362,7 @@ class KernelView:
     def present_rows(self, s: Words) -> Any:
         """For each row (component, initial value) the row of its present value."""
         rows = np.arange(len(self.table.theta))
-        if not self.model.evolves:
+        if self.table.map_words == 0:
             return rows
         for block in range(self.table.blocks):
             first, last = self.table.offsets[block], self.table.offsets[block + 1]

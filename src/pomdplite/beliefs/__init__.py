@@ -3,9 +3,17 @@
 from pomdplite.beliefs.categorical import CategoricalBelief
 from pomdplite.beliefs.factored import FactoredBelief
 from pomdplite.beliefs.particles import PARTICLES, ParticleBelief
+from pomdplite.beliefs.unweighted import UnweightedParticles
 from pomdplite.model import KernelView, Model
 
-__all__ = ["PARTICLES", "CategoricalBelief", "FactoredBelief", "ParticleBelief", "initial_belief"]
+__all__ = [
+    "PARTICLES",
+    "CategoricalBelief",
+    "FactoredBelief",
+    "ParticleBelief",
+    "UnweightedParticles",
+    "initial_belief",
+]
 
 
 def initial_belief(model: Model | KernelView, particles: int = PARTICLES) -> FactoredBelief:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pomdplite import dynamics, erased, rng
 from pomdplite.beliefs.factored import FactoredBelief, find_outcome
-from pomdplite.dynamics import Outcomes
+from pomdplite.dynamics import Outcomes, history_log_probability
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import ImpossibleObservation, ModelError, UsageError
 from pomdplite.jit import Floats, Ints, Words, kernel
@@ -98,7 +98,7 @@ class ParticleBelief(FactoredBelief):
         self.probabilities[:n] = 1.0 / n
 
     def _move(self, x: Words, sweeps: int) -> None:
-        moved = _move_all(self.erased, x.reshape(1, -1), self._theta, self.particles, sweeps, self._stream)
+        moved = move_all(self.erased, x.reshape(1, -1), self._theta, self.particles, sweeps, self._stream)
         if moved < 0:
             raise ModelError(f"{self.view.model.name}.move raised an error at x = ({self.view.describe(x)}).")
         self.acceptance = moved / (self.particles * sweeps)
@@ -132,8 +132,8 @@ class ParticleBelief(FactoredBelief):
         s, y = (np.array([step[i] for step in self._history]) for i in (0, 2))
         a, o = (np.array([step[i] for step in self._history], np.int64) for i in (1, 3))
         weights = np.zeros(self.particles)
-        _weigh_history(self.erased, s, a, y, o, self._theta, weights, self._room)
-        return weights
+        weigh_history(self.erased, s, a, y, o, len(a), self._theta, weights, self._room)
+        return np.exp(weights)
 
     # ------------------------------------------------------------------ questions
 
@@ -154,7 +154,7 @@ class ParticleBelief(FactoredBelief):
         if "summary" not in self.view.model.source.functions or size == 0:
             return []
         mean = np.zeros(size)
-        _mean_summary(self.erased, self._theta, self.probabilities, mean, np.zeros(size))
+        mean_summary(self.erased, self._theta, self.probabilities[:-1], mean, np.zeros(size))
         return [mean]
 
     def marginals(self) -> list[Floats]:
@@ -163,7 +163,7 @@ class ParticleBelief(FactoredBelief):
 
 
 @kernel
-def _move_all(model: ErasedModel, x: Words, theta: Words, count: int, sweeps: int, stream: Words) -> int:
+def move_all(model: ErasedModel, x: Words, theta: Words, count: int, sweeps: int, stream: Words) -> int:
     """Move every particle; how many moves changed one, -1 if the user's function raised."""
     changed = 0
     for _ in range(sweeps):
@@ -176,8 +176,9 @@ def _move_all(model: ErasedModel, x: Words, theta: Words, count: int, sweeps: in
 
 
 @kernel
-def _mean_summary(model: ErasedModel, theta: Words, weights: Floats, mean: Floats, f: Floats) -> None:
-    for t in range(theta.shape[0] - 1):
+def mean_summary(model: ErasedModel, theta: Words, weights: Floats, mean: Floats, f: Floats) -> None:
+    """Add up the model's summary of the particles into mean."""
+    for t in range(weights.shape[0]):
         for i in range(f.shape[0]):
             f[i] = 0.0
         erased.summary(model, theta, t, f)
@@ -186,25 +187,9 @@ def _mean_summary(model: ErasedModel, theta: Words, weights: Floats, mean: Float
 
 
 @kernel
-def _weigh_history(
-    model: ErasedModel, s: Words, a: Ints, y: Words, o: Ints, theta: Words, weights: Floats, out: Outcomes
+def weigh_history(
+    model: ErasedModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, logs: Floats, out: Outcomes
 ) -> None:
-    """The probability of the whole history under each particle."""
-    for t in range(weights.shape[0]):
-        weights[t] = 1.0
-        for i in range(a.shape[0]):
-            count = erased.transition(model, s, i, theta, t, a[i], out.y, out.p)
-            chance = 0.0
-            for j in range(max(count, 0)):
-                same = out.p[j] > 0.0
-                for w in range(model.x_words):
-                    if out.y[j, w] != y[i, w]:
-                        same = False
-                if same:
-                    chance += out.p[j]
-            if chance > 0.0:
-                erased.observation(model, y, i, theta, t, a[i], out.z)
-                chance *= out.z[o[i]]
-            weights[t] *= chance
-            if weights[t] == 0.0:
-                break
+    """The logarithm of the probability of the whole history under each particle."""
+    for t in range(logs.shape[0]):
+        logs[t] = history_log_probability(model, x, a, y, o, steps, theta, t, out)

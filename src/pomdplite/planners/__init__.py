@@ -8,10 +8,12 @@ from pomdplite.model import Model
 from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.mean_mdp import MeanMdp
+from pomdplite.planners.pomcp import Pomcp, PomcpExact
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
 
-PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in (PomdpLite, MeanMdp, Qmdp, BayesOptimal)}
+_KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Pomcp, PomcpExact, BayesOptimal)
+PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}
 
 __all__ = [
     "PLANNERS",
@@ -20,6 +22,8 @@ __all__ = [
     "Decision",
     "MeanMdp",
     "Planner",
+    "Pomcp",
+    "PomcpExact",
     "PomdpLite",
     "Qmdp",
     "make_planner",

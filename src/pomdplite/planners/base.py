@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief
+from pomdplite.beliefs import FactoredBelief, UnweightedParticles
 from pomdplite.checking import check_model
 from pomdplite.errors import UsageError
 from pomdplite.jit import Floats, Small, Words
@@ -114,7 +114,7 @@ class Planner(ABC):
         """Choose in the present state and belief."""
 
     view: KernelView
-    belief: FactoredBelief
+    belief: FactoredBelief | UnweightedParticles
     s: Words  # the present state: x and the maps of a changing θ
 
     def prepare(self) -> None:

@@ -13,7 +13,7 @@ where Q̃* counts β times the expected L1 change of the belief as reward (Defin
 import math
 from typing import Any, ClassVar
 
-from pomdplite.beliefs import PARTICLES, initial_belief
+from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
 from pomdplite.budget import DEFAULT_SECONDS, Budget
 from pomdplite.errors import TooLarge, UsageError
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
@@ -69,6 +69,8 @@ class PomdpLite(Planner):
             "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
         }  # fmt: skip
+
+    belief: FactoredBelief
 
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()

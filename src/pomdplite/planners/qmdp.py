@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.beliefs import initial_belief
+from pomdplite.beliefs import FactoredBelief, initial_belief
 from pomdplite.errors import UsageError
 from pomdplite.jit import Floats, Ints, kernel
 from pomdplite.mdp.informed import MEMORY, informed_q, informed_values
@@ -46,6 +46,8 @@ class Qmdp(Planner):
     def parameters(self) -> dict[str, Any]:
         """How equal actions are told apart, and gigabytes for the values."""
         return {"ties": self.ties, "memory": self.memory}
+
+    belief: FactoredBelief
 
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()

@@ -37,6 +37,7 @@ class Battleship(Model):
         self.size, self.ships = size, ships
         self.total = sum(lengths)
         self.max_steps = size * size
+        self.return_range = size * size / 4
         self.places = np.array([2 * size * (size - length + 1) for length in lengths])  # [ship] number of placements
         most = int(self.places.max())
         self.cells = np.zeros((ships, most, words), np.uint64)  # [ship, place, word] cells of a placement
@@ -55,6 +56,7 @@ class Battleship(Model):
                                     if side == 0 and 0 <= i < length:
                                         self.cells[ship, place, word] |= np.uint64(1 << bit)
                         place += 1
+        self.memory = State(corners=(np.uint64, words))
         self.state = State(fired=(np.uint64, words), hits=(np.uint64, words), left=np.int64)
         self.hidden = Population(board=(np.uint64, words), place=(np.int64, ships))
         self.actions = tuple(f"{chr(97 + cell % size)}{cell // size + 1}" for cell in range(size * size))
@@ -123,7 +125,15 @@ class Battleship(Model):
     def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
         """Silver and Veness's knowledge: not diagonally beside a hit, where no ship can be."""
         for cell in range(m.size * m.size):
-            f[cell] = 0.0 if hit_diagonally(m, x, cell) else 1.0
+            f[cell] = 1.0 - float(((x.fired[cell // 64] | h.corners[cell // 64]) >> np.uint64(cell % 64)) & np.uint64(1))
+
+    def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
+        if o == HIT:
+            for corner in range(4):
+                row, col = a // m.size + 2 * (corner // 2) - 1, a % m.size + 2 * (corner % 2) - 1
+                if 0 <= row < m.size and 0 <= col < m.size:
+                    cell = row * m.size + col
+                    h.corners[cell // 64] |= np.uint64(1) << np.uint64(cell % 64)
 
     def policy(m: Any, x: Any, u: float) -> int:
         """Beside a hit if that may be a ship, else anywhere that may be one; u chooses."""

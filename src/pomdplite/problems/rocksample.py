@@ -27,6 +27,7 @@ class RockSample(Model):
     beta = 0.8
     max_steps = 90
     exploration = 10.0
+    return_range = 20.0
 
     def __init__(
         self,
