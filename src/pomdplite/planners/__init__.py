@@ -7,12 +7,13 @@ from pomdplite.errors import UsageError
 from pomdplite.model import Model
 from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
+from pomdplite.planners.despot import Despot
 from pomdplite.planners.mean_mdp import MeanMdp
 from pomdplite.planners.pomcp import Pomcp, PomcpExact
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
 
-_KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Pomcp, PomcpExact, BayesOptimal)
+_KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Pomcp, PomcpExact, Despot, BayesOptimal)
 PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ActionValue",
     "BayesOptimal",
     "Decision",
+    "Despot",
     "MeanMdp",
     "Planner",
     "Pomcp",

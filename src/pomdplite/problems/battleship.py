@@ -125,7 +125,9 @@ class Battleship(Model):
     def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
         """Silver and Veness's knowledge: not diagonally beside a hit, where no ship can be."""
         for cell in range(m.size * m.size):
-            f[cell] = 1.0 - float(((x.fired[cell // 64] | h.corners[cell // 64]) >> np.uint64(cell % 64)) & np.uint64(1))
+            f[cell] = 1.0 - float(
+                ((x.fired[cell // 64] | h.corners[cell // 64]) >> np.uint64(cell % 64)) & np.uint64(1)
+            )
 
     def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
         if o == HIT:
