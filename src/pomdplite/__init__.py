@@ -15,7 +15,19 @@ from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episo
 from pomdplite.layout import Hidden, Population, State, independent
 from pomdplite.mdp.transform import MdpSet, from_mdps, to_mdps
 from pomdplite.model import Model
-from pomdplite.planners import BayesOptimal, Decision, MeanMdp, Planner, PomdpLite, make_planner
+from pomdplite.planners import (
+    BayesOptimal,
+    Decision,
+    Despot,
+    MeanMdp,
+    Planner,
+    Pomcp,
+    PomcpExact,
+    PomdpLite,
+    Qmdp,
+    Sarsop,
+    make_planner,
+)
 from pomdplite.problems import PROBLEMS, Battleship, RockSample, Tiger, make
 from pomdplite.rng import uniform
 from pomdplite.tabular import tabular
@@ -29,6 +41,7 @@ __all__ = [
     "BayesOptimal",
     "CategoricalBelief",
     "Decision",
+    "Despot",
     "Episode",
     "Evaluation",
     "FactoredBelief",
@@ -43,11 +56,15 @@ __all__ = [
     "NotPomdpLite",
     "ParticleBelief",
     "Planner",
+    "Pomcp",
+    "PomcpExact",
     "PomdpLite",
     "PomdpLiteError",
     "Population",
+    "Qmdp",
     "Report",
     "RockSample",
+    "Sarsop",
     "State",
     "Step",
     "Tiger",

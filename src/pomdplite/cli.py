@@ -18,14 +18,15 @@ from rich.table import Table
 import pomdplite
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
-from pomdplite.errors import PomdpLiteError, TooLarge, UsageError
+from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
 from pomdplite.experiments.evaluate import standard_error
 from pomdplite.mdp.reachable import build
 from pomdplite.model import Model
-from pomdplite.planners import PLANNERS, make_planner
+from pomdplite.planners import PLANNERS, Planner, Sarsop, make_planner
 from pomdplite.problems import PROBLEMS, make
 from pomdplite.views import text
+from pomdplite.views.text import Comparison
 from pomdplite.worlds import ModelWorld
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich",
@@ -78,8 +79,101 @@ def run(
     """Evaluate a planner on a problem."""
     model = make(problem)
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
-    with err.status(f"preparing {planner} for {problem}"):
-        chosen.prepare()
+    result, interrupted = _evaluated(problem, chosen, episodes, seed, workers)
+    if as_json:
+        typer.echo(json.dumps(summary(result)))
+    else:
+        out.print(text.evaluation_table([result]))
+        out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
+    _warn(result, model)
+    if interrupted:
+        err.print(f"interrupted after {len(result.episodes)} of {episodes} episodes")
+        raise typer.Exit(130)
+
+
+@app.command()
+def compare(
+    problem: ProblemArgument,
+    planners: Annotated[str, typer.Option(help="names, with commas between; the first is what others are compared to")],
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2)] = 100,
+    seed: SeedOption = 0,
+    time: TimeOption = None,
+    sims: SimsOption = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=number")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Planners side by side on the same episodes, with paired differences."""
+    model = make(problem)
+    names = [name.strip() for name in planners.split(",") if name.strip()]
+    chosen = _planners(names, model, option, time, sims)
+    results: list[Evaluation] = []
+    reasons: dict[str, str] = {}
+    interrupted = False
+    for planner in chosen:
+        try:
+            result, interrupted = _evaluated(problem, planner, episodes, seed, workers)
+        except KeyboardInterrupt:
+            interrupted = True
+        except (TooLarge, NotConverging, UsageError) as error:
+            reasons[planner.title] = str(error)
+            continue
+        else:
+            results.append(result)
+        if interrupted:
+            break
+    rows = [Comparison(r, _difference(r, results[0]) if r is not results[0] else None) for r in results]
+    if as_json:
+        compared = [summary(r.evaluation) | {"difference": r.difference} for r in rows]
+        typer.echo(json.dumps({"planners": compared, "cannot": reasons}))
+    elif rows:
+        out.print(text.comparison_table(rows))
+    for result in results:
+        _warn(result, model, f"{result.planner}: ")
+    for name, reason in reasons.items():
+        err.print(f"{name}: – {escape(reason)}", highlight=False, soft_wrap=True)
+    if interrupted:
+        err.print("interrupted; a planner that was not finished has fewer episodes")
+        raise typer.Exit(130)
+    if not results:
+        raise typer.Exit(1)
+
+
+def _planners(
+    names: list[str], model: Model, options: list[str] | None, time: float | None, sims: int | None
+) -> list[Planner]:
+    """The planners, each with the budget if it takes one and with its own options."""
+    if not names:
+        raise UsageError("--planners: give at least one name, for example --planners pomdp-lite,pomcp.")
+    own: dict[str, list[str]] = {}
+    for given in options or ():
+        name, dot, rest = given.partition(".")
+        if not dot or name not in names:
+            raise UsageError(f"--option {given}: give planner.name=number with one of {', '.join(names)}.")
+        own.setdefault(name, []).append(rest)
+    made = []
+    for name in names:
+        taken = inspect.signature(PLANNERS[name]).parameters if name in PLANNERS else {}
+        budget = {k: v for k, v in (("time", time), ("sims", sims)) if k in taken}
+        made.append(make_planner(name, model, **_given(own.get(name), **budget)))
+    return made
+
+
+def _difference(mine: Evaluation, other: Evaluation) -> tuple[float, float] | None:
+    """Paired difference and its standard error; None if one of them was cut short."""
+    return mine.difference(other) if len(mine.episodes) == len(other.episodes) else None
+
+
+def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers: int) -> tuple[Evaluation, bool]:
+    """Prepare and evaluate with progress on the screen; whether it was interrupted, with what was finished by then."""
+    with err.status(f"preparing {planner.title} for {problem}") as status:
+        if isinstance(planner, Sarsop):
+            planner.progress = lambda p: status.update(
+                f"sarsop for {problem}: {p.seconds:.0f} s, value in [{p.lower:.3f}, {p.upper:.3f}], {p.vectors:,} vectors"
+            )
+        planner.prepare()
     finished: list[Episode] = []
     interrupted = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -89,11 +183,12 @@ def run(
         def on_episode(episode: Episode) -> None:
             finished.append(episode)
             if len(finished) % max(1, episodes // 200) == 0:
-                progress.update(task, completed=len(finished), description=f"{problem}  mean {_running(finished)}")
+                title = f"{problem} {planner.title}  mean {_running(finished)}"
+                progress.update(task, completed=len(finished), description=title)
                 progress.refresh()
 
         try:
-            evaluate(model, chosen, episodes, seed, workers=workers, on_episode=on_episode)
+            evaluate(planner.model, planner, episodes, seed, workers=workers, on_episode=on_episode)
         except KeyboardInterrupt:
             interrupted = True
         except SystemError as error:  # how Ctrl-C comes out of a compiled function
@@ -107,17 +202,13 @@ def run(
     if not finished:
         raise KeyboardInterrupt
     finished.sort(key=lambda e: e.index)
-    result = Evaluation(problem, chosen.title, chosen.parameters, seed, tuple(finished), chosen.preparation_seconds)
-    if as_json:
-        typer.echo(json.dumps(summary(result)))
-    else:
-        out.print(text.evaluation_table([result]))
-        out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
+    result = Evaluation(problem, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)
+    return result, interrupted
+
+
+def _warn(result: Evaluation, model: Model, prefix: str = "") -> None:
     for warning in text.warnings(result, model.episode_limit):
-        err.print(warning, highlight=False, soft_wrap=True)
-    if interrupted:
-        err.print(f"interrupted after {len(finished)} of {episodes} episodes")
-        raise typer.Exit(130)
+        err.print(prefix + warning, highlight=False, soft_wrap=True)
 
 
 def _given(others: list[str] | None, **options: Any) -> dict[str, Any]:

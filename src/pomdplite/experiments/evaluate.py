@@ -17,7 +17,7 @@ from pomdplite.planners.base import Planner
 from pomdplite.problems import make
 from pomdplite.worlds import ModelWorld
 
-_Z95 = 1.959963984540054  # normal quantile of a 95 % interval
+Z95 = 1.959963984540054  # normal quantile of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Evaluation:
     @property
     def ci95(self) -> tuple[float, float]:
         """95 % interval of the mean."""
-        return self.mean - _Z95 * self.stderr, self.mean + _Z95 * self.stderr
+        return self.mean - Z95 * self.stderr, self.mean + Z95 * self.stderr
 
     @property
     def steps_mean(self) -> float:

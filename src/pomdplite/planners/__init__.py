@@ -12,8 +12,9 @@ from pomdplite.planners.mean_mdp import MeanMdp
 from pomdplite.planners.pomcp import Pomcp, PomcpExact
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
+from pomdplite.planners.sarsop import Sarsop
 
-_KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Pomcp, PomcpExact, Despot, BayesOptimal)
+_KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Sarsop, Pomcp, PomcpExact, Despot, BayesOptimal)
 PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "PomcpExact",
     "PomdpLite",
     "Qmdp",
+    "Sarsop",
     "make_planner",
 ]
 

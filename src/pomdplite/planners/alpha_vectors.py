@@ -1,17 +1,17 @@
 """Bounds on the value of a belief in mixed-observability form, and what they are made of.
 
-Below: α-vectors, V(x, b) ≥ max_{α ∈ Γ_x} Σ_j b(j) α(j). Above: the values of an agent who knows θ, and points (b_i, v_i)
-at which better is known, by the sawtooth rule (Hauskrecht 2000)
+Below: α-vectors, V(x, b) ≥ max_{α ∈ Γ_x} Σ_j b(j) α(j). Above: the values of an agent who knows θ, and points
+(b_i, v_i) at which better is known, by the sawtooth rule (Hauskrecht 2000)
 
     V(x, b) ≤ c(b) − max_i { (c(b_i) − v_i) · min_{j: b_i(j) > 0} b(j) / b_i(j) },      c(b) = Σ_j b(j) V_j(x).
 
 Every sampled belief is a node, and every node is such a point. A node keeps the bounds of the beliefs that its actions
 lead to and how far it has looked, so that every vector and every point is looked at once, not at each visit.
 
-All outcomes that lead to one next state x' and leave θ as it is are looked at together: with w(j) = b(j) α(j), the value
-of α after outcome e is Σ_v L(e, v) Σ_{j: v_c(j) = v} w(j), and these sums are found for all components c of θ by folding
-w once. Eight sensor actions with two outcomes each cost about as much as three dot products, not sixteen. The ratios of
-the sawtooth rule fold in the same way, with minima for sums.
+All outcomes that lead to one next state x' and leave θ as it is are looked at together: with w(j) = b(j) α(j), the
+value of α after outcome e is Σ_v L(e, v) Σ_{j: v_c(j) = v} w(j), and these sums are found for all components c of θ by
+folding w once. Eight sensor actions with two outcomes each cost about as much as three dot products, not sixteen. The
+ratios of the sawtooth rule fold in the same way, with minima for sums.
 """
 
 from collections.abc import Callable
@@ -69,6 +69,7 @@ class Vectors(NamedTuple):
     state: Small  # [vector]
     action: Small  # [vector]
     made: Ints  # [vector] when
+    follow: Small  # [vector, outcome] the vectors that it was made of
     next: Small  # [vector] the one made before it for the same state, or -1
     newest: Small  # [state]
 
@@ -151,11 +152,17 @@ def arrange(mixed: Mixed, corner: Floats, gamma: float) -> Problem:
     )  # fmt: skip
 
 
-def empty_vectors(count: int, states: int, values: int) -> Vectors:
+def outcomes(problem: Problem) -> int:
+    """The largest number of outcomes of a state-action."""
+    return int(np.bincount(problem.pair, minlength=1).max())
+
+
+def empty_vectors(problem: Problem, count: int) -> Vectors:
     """Room for so many vectors; what is not used takes no memory."""
+    states, values = problem.corner.shape
     small = [np.zeros(count, np.int32) for _ in range(3)]
-    return Vectors(np.empty((count, values)), small[0], small[1], np.zeros(count, np.int64), small[2],
-                   np.full(states, -1, np.int32))  # fmt: skip
+    return Vectors(np.empty((count, values)), small[0], small[1], np.zeros(count, np.int64),
+                   np.zeros((count, outcomes(problem)), np.int32), small[2], np.full(states, -1, np.int32))  # fmt: skip
 
 
 def empty_nodes(problem: Problem, count: int) -> Nodes:
@@ -167,14 +174,14 @@ def empty_nodes(problem: Problem, count: int) -> Nodes:
     floats = [np.empty(count) for _ in range(5)]
     small = [np.empty(count, np.int32) for _ in range(4)]
     longs = [np.empty(count, np.int64) for _ in range(6)]
-    per_edge = [np.empty(count * int(edges.max())) for _ in range(4)]
+    bounds = [np.empty(count * int(edges.max())) for _ in range(4)]
     ids = [np.empty(count * int(edges.max()), np.int32) for _ in range(2)]
-    per_group = [np.empty(count * int(groups.max()), np.int64) for _ in range(2)]
+    times = [np.empty(count * int(groups.max()), np.int64) for _ in range(2)]
     return Nodes(
         small[0], np.empty((count, values)), floats[0], floats[1], small[1], longs[0], floats[2], floats[3], longs[1],
         small[2], small[3], longs[2], longs[3], longs[4], longs[5], floats[4], np.full(states, -1, np.int32),
-        np.full(1 << (2 * count).bit_length(), -1, np.int32), *per_edge, *ids, *per_group,
-        np.empty(count * int(pairs.max())),
+        np.full(1 << (2 * count).bit_length(), -1, np.int32), bounds[0], bounds[1], bounds[2], bounds[3],
+        ids[0], ids[1], times[0], times[1], np.empty(count * int(pairs.max())),
     )  # fmt: skip
 
 
@@ -513,7 +520,7 @@ def look_ahead(p: Problem, t: Nodes, s: Scratch, node: int) -> None:
 
 @kernel
 def back_up(p: Problem, g: Vectors, t: Nodes, s: Scratch, counts: Ints, node: int, pair: int) -> None:
-    """A new α-vector: the action's reward, then for each outcome the vector that is best there. Kept if it is better."""
+    """A new α-vector: the action's reward, then for each outcome the vector that is best there. Kept if better."""
     x = t.state[node]
     row = p.graph.row[pair]
     component = p.rows.component[row]
@@ -522,13 +529,15 @@ def back_up(p: Problem, g: Vectors, t: Nodes, s: Scratch, counts: Ints, node: in
         for v in range(size):
             for k in range(high + v * stride, high + v * stride + stride):
                 s.vector[k] = p.rows.pool[p.rows.at[row] + v]
-    at = t.edge[node] - p.first_edge[p.first[x]]
+    base, made_of = t.edge[node] - p.first_edge[p.first[x]], g.follow[counts[VECTORS]]
+    count = 0
     for i in range(p.first[x], p.first[x + 1]):
         for edge in range(p.first_edge[i], p.first_edge[i + 1]):
             if p.pair[edge] != pair:
                 continue
-            # under the belief the outcome may be impossible; for other values of θ any vector will do
-            a = t.edge_vector[at + edge] if t.edge_vector[at + edge] >= 0 else g.newest[p.to[i]]
+            a = t.edge_vector[base + edge]
+            made_of[count] = a
+            count += 1
             for high in range(0, s.vector.shape[0], size * stride):
                 for v in range(size):
                     likelihood = p.gamma * p.rows.pool[p.like[edge] + v]
@@ -539,6 +548,8 @@ def back_up(p: Problem, g: Vectors, t: Nodes, s: Scratch, counts: Ints, node: in
                             s.vector[here + k] += likelihood * g.value[a, there + k]
     value = dot(t.belief[node], s.vector)
     if value > t.low[node] + 1e-9 * max(1.0, abs(value)):
+        for i in range(count, made_of.shape[0]):
+            made_of[i] = -1
         a = add_vector(g, counts, x, p.graph.action[pair], s.vector)
         t.low[node], t.vector[node] = value, a
 

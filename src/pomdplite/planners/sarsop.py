@@ -9,7 +9,7 @@ solved offline and made tighter where an optimal policy goes.
             e ← argmax_e P(e | b, a) (V_high(b_e) − V_low(b_e) − ε γ^-(t+1))
             L, U ← what b_e must be worth for Q(b, a) to reach L', U'
         back up the path's beliefs, last first: an α-vector each, and a better bound from above
-        prune α-vectors that are best at no sampled belief that an optimal policy may reach
+        prune α-vectors that are best at no sampled belief that an optimal policy may reach, nor part of such a vector
 
 The bounds and what they are made of are in alpha_vectors.py. ε is half of the present gap at the root. V̂(b) is the mean
 value of sampled beliefs that are like b in entropy and in the value of an agent who knows θ; where there are none it is
@@ -19,6 +19,7 @@ the bound from above, so the search goes deep only where that may pay.
 import math
 import time
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -27,7 +28,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import initial_belief
+from pomdplite.beliefs import FactoredBelief, initial_belief
 from pomdplite.errors import NotConverging, TooLarge, UsageError
 from pomdplite.jit import Flags, Floats, Ints, Small, kernel
 from pomdplite.mdp.informed import informed_q, informed_values
@@ -72,6 +73,7 @@ class Sarsop(Planner):
 
     title: ClassVar[str] = "sarsop"
 
+    belief: FactoredBelief
     progress: Callable[[Progress], None] | None = None  # called about once a second while solving
 
     def __init__(
@@ -111,9 +113,9 @@ class Sarsop(Planner):
         return self._vectors.value
 
     def _prepare(self) -> None:
+        self.mixed = mixed_form(self.model)
         self.view = self.model.kernel_view()
         self.belief = initial_belief(self.view)
-        self.mixed = mixed_form(self.model)
         corner = informed_values(self.mixed, self.model.discount, memory=int(self.memory * 1e9))
         self._problem = av.arrange(self.mixed, corner, self.model.discount)
         if self.policy is None:
@@ -121,7 +123,7 @@ class Sarsop(Planner):
             solver.run(self.seconds if self.trials is None else math.inf, self.precision, self.trials, self.progress)
             self._vectors, self._points, self._bounds = *solver.result(), solver.bounds
         else:
-            self._vectors, self._bounds = load(Path(self.policy), self.mixed)
+            self._vectors, self._bounds = load(Path(self.policy), self.mixed, self._problem)
             self._points = av.empty_nodes(self._problem, 1)
         self._scratch = av.scratch(self._problem, 1)
 
@@ -179,7 +181,7 @@ class Solver:
         self.mixed, self.problem = mixed, problem
         states, values = problem.corner.shape
         room = memory * 1e9 - problem.corner.nbytes
-        vectors = min(_MOST_VECTORS, int(0.4 * room / (8 * values + 28)))
+        vectors = min(_MOST_VECTORS, int(0.4 * room / (8 * values + 4 * av.outcomes(problem) + 28)))
         nodes = min(_MOST_NODES, int(0.6 * room / (av.node_bytes(problem) + 16)))
         self.depth = min(_DEPTH, nodes // 4, vectors // 4)
         if self.depth < 2:
@@ -187,13 +189,14 @@ class Solver:
                 f"{mixed.view.model.name}: {values:,} joint values of θ and {states:,} states leave no room for "
                 f"α-vectors in {memory:g} GB."
             )
-        self.vectors = av.empty_vectors(vectors, states, values)
+        self.vectors = av.empty_vectors(problem, vectors)
         self.nodes = av.empty_nodes(problem, nodes)
         self.counts = np.zeros(6, np.int64)
         self.scratch = av.scratch(problem, self.depth)
         self.bins = np.zeros((_BINS * _BINS, 2))
-        self.trials, self._pruned, self._thinned = 0, 0, 0
+        self.trials, self._pruned = 0, 0
         self._repeat_actions()
+        self._first = int(self.counts[VECTORS])
         root = int(mixed.reachable.find(mixed.view.root()))
         av.make_node(problem, self.nodes, self.counts, root, mixed.prior, np.inf)
         av.look_own(self.vectors, self.nodes, 0, int(self.counts[NOW]))
@@ -246,6 +249,9 @@ class Solver:
                 epsilon = max(_SHARE * (high - low), 0.9 * precision)
                 trial(self.problem, self.vectors, self.nodes, self.scratch, self.counts, self.bins, epsilon)
                 self.trials += 1
+                if self.trials == 1:
+                    self._prune()
+                    started = time.perf_counter()  # what came before may have had to be compiled
         except KeyboardInterrupt:
             if self.trials == 0:
                 raise
@@ -255,24 +261,28 @@ class Solver:
         p, g, t, counts = self.problem, self.vectors, self.nodes, self.counts
         full = counts[VECTORS] + self.depth > len(g.value)
         if full or counts[VECTORS] > _GROWTH * self._pruned + 50:
-            flags, stack = np.zeros(len(t.state), np.bool_), np.zeros(len(t.state), np.int32)
-            _reached(p, t, self.scratch, flags[: counts[NODES]], stack)
-            prune(p, g, t, counts, flags[: counts[NODES]], np.full(int(counts[VECTORS]), -1, np.int32))
-            self._pruned = int(counts[VECTORS])
-        if counts[NODES] > _GROWTH * self._thinned + 50:
-            thin(t, _WORTH * (t.high[0] - t.low[0]), len(p.corner))
-            self._thinned = int(counts[NODES])
+            self._prune()
         if counts[NODES] + self.depth > len(t.state):
             forget(p, t, counts, int(0.5 * len(t.state)))
             self.bins[:] = 0.0
-            self._thinned = int(counts[NODES])
         return bool(counts[VECTORS] + self.depth <= len(g.value))
+
+    def _prune(self) -> None:
+        """Drop vectors and points that nothing needs."""
+        p, g, t, counts = self.problem, self.vectors, self.nodes, self.counts
+        nodes = int(counts[NODES])
+        flags, new = np.zeros(nodes, np.bool_), np.full(int(counts[VECTORS]), -1, np.int32)
+        _reached(p, t, self.scratch, flags, np.zeros(nodes, np.int32))
+        prune(g, t, counts, flags, new, self._first)
+        self._pruned = int(counts[VECTORS])
+        thin(t, _WORTH * (t.high[0] - t.low[0]), len(p.corner))
 
     def result(self) -> tuple[Vectors, Nodes]:
         """The vectors, and the points with room for one more, in no more memory than they need."""
         forget(self.problem, self.nodes, self.counts, len(self.nodes.state))
         n, count = int(self.counts[VECTORS]), int(self.counts[NODES])
-        kept = Vectors(*(a[:n].copy() for a in self.vectors[:-1]), self.vectors.newest.copy())
+        per_vector = Vectors._fields[: Vectors._fields.index("newest")]
+        kept = self.vectors._replace(**{name: getattr(self.vectors, name)[:n].copy() for name in per_vector})
         points = av.empty_nodes(self.problem, 1)
         grown = {
             name: np.concatenate([getattr(self.nodes, name)[:count], getattr(points, name)])
@@ -351,8 +361,8 @@ def _predict(p: Problem, t: Nodes, bins: Floats, node: int) -> float:
                 entropy -= b[j] * np.log(b[j])
         scale = max(1.0, np.log(b.shape[0]))
         place = 0.5 + 0.25 * t.corner[node] / max(abs(t.corner[0]), 1e-9)
-        first = min(_BINS - 1, max(0, np.int64(place * _BINS)))
-        t.bin[node] = first * _BINS + min(_BINS - 1, np.int64(entropy / scale * _BINS))
+        first = int(min(_BINS - 1.0, max(0.0, place * _BINS)))
+        t.bin[node] = first * _BINS + int(min(_BINS - 1.0, entropy / scale * _BINS))
         t.bin_value[node] = t.high[node]
         bins[t.bin[node], 0] += 1.0
         bins[t.bin[node], 1] += t.high[node]
@@ -443,28 +453,33 @@ def _reached(p: Problem, t: Nodes, s: Scratch, flags: Flags, stack: Small) -> No
 
 
 @kernel
-def prune(p: Problem, g: Vectors, t: Nodes, counts: Ints, flags: Flags, new: Small) -> None:
-    """Drop the vectors that are best at no flagged node; `new` has -1 for each vector."""
+def prune(g: Vectors, t: Nodes, counts: Ints, flags: Flags, new: Small, first: int) -> None:
+    """Drop the vectors that are best at no flagged node; `new` has -1 for each vector.
+
+    The `first` ones stay, and what a kept vector was made of stays: then looking one step ahead is never worth less
+    than a vector promises, at whatever belief, so a policy has at least its lower bound.
+    """
     for node in range(flags.shape[0]):
         if flags[node]:
             av.look_own(g, t, node, counts[NOW])
             new[t.vector[node]] = 0
-    for s in range(1, g.newest.shape[0]):
-        if g.newest[s] >= 0:
-            any_left = False
-            a = g.newest[s]
-            while a >= 0:
-                any_left |= new[a] == 0
-                a = g.next[a]
-            if not any_left:
-                new[g.newest[s]] = 0
-            g.newest[s] = -1
+    for s in range(g.newest.shape[0]):
+        g.newest[s] = -1
+    for a in range(new.shape[0] - 1, -1, -1):  # a vector is older than those that it was used for
+        if a < first:
+            new[a] = 0
+        elif new[a] == 0:
+            for i in range(g.follow.shape[1]):
+                if g.follow[a, i] >= 0:
+                    new[g.follow[a, i]] = 0
     count = 0
     for a in range(new.shape[0]):
         if new[a] == 0:
             new[a] = count
             for j in range(g.value.shape[1]):
                 g.value[count, j] = g.value[a, j]
+            for i in range(g.follow.shape[1]):
+                g.follow[count, i] = new[g.follow[a, i]] if a >= first and g.follow[a, i] >= 0 else -1
             g.state[count], g.action[count], g.made[count] = g.state[a], g.action[a], g.made[a]
             g.next[count] = g.newest[g.state[a]]
             g.newest[g.state[a]] = count
@@ -540,15 +555,15 @@ def fingerprint(mixed: Mixed) -> str:
     return f"{r.states} states, {mixed.values} values of θ, discount {model.discount!r}, {numbers.hexdigest()}"
 
 
-def load(path: Path, mixed: Mixed) -> tuple[Vectors, tuple[float, float]]:
+def load(path: Path, mixed: Mixed, problem: Problem) -> tuple[Vectors, tuple[float, float]]:
     """The vectors and bounds of a file; UsageError if it is missing, damaged or made for another model."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             made, model = str(file["format"]), str(file["model"])
             value, words, action, bounds = (file[name] for name in ("value", "state", "action", "bounds"))
     except FileNotFoundError:
         raise UsageError(f"there is no policy file {path}.") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zipfile.zlib.error) as error:
+    except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise UsageError(f"{path} is no policy file of SARSOP, or it is damaged ({error}).") from None
     if made != _FORMAT:
         raise UsageError(f"{path} is a policy file of another version: {made!r}, not {_FORMAT!r}.")
@@ -561,7 +576,7 @@ def load(path: Path, mixed: Mixed) -> tuple[Vectors, tuple[float, float]]:
     width = mixed.reachable.graph.states.shape[1]
     if sizes != (2, (mixed.values,), (len(value), width), (len(value),), (2,)) or not np.isfinite(value).all():
         raise UsageError(f"{path} is damaged: its α-vectors are not what its model needs.")
-    g, counts = av.empty_vectors(len(value), mixed.reachable.states, mixed.values), np.zeros(6, np.int64)
+    g, counts = av.empty_vectors(problem, len(value)), np.zeros(6, np.int64)
     for row, state, number in zip(value, words, action, strict=True):
         av.add_vector(g, counts, mixed.reachable.find(state), int(number), row)
     if (g.newest[1:] < 0).any():

@@ -1,7 +1,7 @@
 """The terminal: maps, beliefs, decisions and evaluations."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pomdplite.experiments import Evaluation, Step
+from pomdplite.experiments.evaluate import Z95
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import Decision
@@ -76,6 +77,34 @@ def print_step(console: Console, model: Model, step: Step) -> None:
         f"did [bold]{escape(d.name)}[/bold], reward {step.reward:g}, observed {escape(step.observation)}",
         highlight=False,
     )
+
+
+class Comparison(NamedTuple):
+    """An evaluation beside the one that it is compared to."""
+
+    evaluation: Evaluation
+    difference: tuple[float, float] | None  # paired, and its standard error; None for the first, or if cut short
+
+
+def comparison_table(rows: Sequence[Comparison]) -> Table:
+    """Planners on the same episodes, each with its paired difference to the first."""
+    first = rows[0].evaluation
+    title = f"{first.problem}, {len(first.episodes):,} episodes, seed {first.seed}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    columns = ("planner", "return", f"− {first.planner}", "95 % interval", "steps", "ms/step", "success", "prepared")
+    for column in columns:
+        table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
+    for e, difference in rows:
+        gap, interval = "–", "–"
+        if difference is not None:
+            mean, error = difference
+            gap, interval = f"{mean:+.2f} ± {error:.2f}", f"{mean - Z95 * error:+.2f} … {mean + Z95 * error:+.2f}"
+        table.add_row(
+            e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", gap, interval, f"{e.steps_mean:.1f}",
+            f"{1000 * e.seconds_per_step:.2f}", "–" if e.success_rate is None else f"{100 * e.success_rate:.1f} %",
+            f"{e.preparation_seconds:.1f} s",
+        )  # fmt: skip
+    return table
 
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:

@@ -1,0 +1,235 @@
+"""QMDP, POMCP and DESPOT against brute force, and what they do with hints."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import ChangingParts, Parts, Tables, best_value, outcomes, start, tables
+
+import pomdplite as pl
+from pomdplite import erased
+from pomdplite.beliefs import UnweightedParticles
+from pomdplite.mdp.informed import informed_values
+from pomdplite.mdp.mixed import mixed_form
+
+
+def informed_reference(m: Tables) -> np.ndarray:
+    """V_θ(x) as [x, present θ], by plain value iteration."""
+    xs, thetas, actions, _ = m.t.shape
+    v = np.zeros((xs, thetas))
+    for _ in range(2000):
+        new = np.zeros_like(v)
+        for x in range(xs):
+            if x in m.terminal:
+                continue
+            for theta in range(thetas):
+                new[x, theta] = max(
+                    m.r[x, theta, a]
+                    + m.discount * m.t[x, theta, a] @ v[:, m.later[x, theta, a] if m.changes else theta]
+                    for a in range(actions)
+                    if m.legal[x, a]
+                )
+        if np.abs(new - v).max() < 1e-12:
+            break
+        v = new
+    return v
+
+
+@pytest.mark.parametrize("layered", [False, True])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_informed_values_are_those_of_each_mdp(layered, data):
+    m = data.draw(tables(layered=layered).filter(lambda m: 0 not in m.terminal))
+    mixed = mixed_form(m.model())
+    values, expected = informed_values(mixed, m.discount), informed_reference(m)
+    for state in range(1, mixed.reachable.states):
+        x = int(mixed.view.record(mixed.reachable.graph.states[state])[0])
+        np.testing.assert_allclose(values[state], expected[x], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Parts, ChangingParts])
+@pytest.mark.parametrize("seed", range(6))
+def test_informed_values_of_components_are_those_of_their_product(kind, seed):
+    """The same model with θ by components and listed as a whole."""
+    model = kind(seed, 3)
+    mixed = mixed_form(model)
+    values = informed_values(mixed, model.discount)
+    whole = pl.BayesOptimal(model)
+    whole.prepare()
+    root, there = mixed.reachable.find(mixed.view.root()), whole.reachable.find(whole.view.root())
+    np.testing.assert_allclose(values[root], whole.upper[there], atol=1e-6)
+
+
+def action_values(m: Tables) -> dict[int, float]:
+    """Q of each legal first action, by recursion over beliefs."""
+    b, found = start(m), {}
+    for a in np.flatnonzero(m.legal[0]):
+        value = sum(p * m.r[0, now, a] for (_, now), p in b.items())
+        for (y, _), cell in outcomes(m, b, 0, a).items():
+            chance = sum(cell.values())
+            value += m.discount * chance * best_value(m, {k: p / chance for k, p in cell.items()}, y)
+        found[int(a)] = value
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(tables(layered=True))
+def test_planners_with_ample_budget_come_close_to_bayes_optimal(m):
+    """The chosen action is at most 0.3 worse than the best (returns differ by up to 30); bounds lie as they must."""
+    model, q = m.model(), action_values(m)
+    best = max(q.values())
+    qmdp = pl.Qmdp(model)
+    qmdp.reset()
+    assert qmdp.decide().bounds[1] >= best - 1e-9
+    for planner in (
+        pl.Pomcp(model, sims=8000, exploration=10.0),
+        pl.PomcpExact(model, sims=8000, exploration=10.0),
+        pl.Despot(model, sims=2000, scenarios=3000),
+    ):
+        planner.reset(3)
+        decision = planner.decide()
+        assert q[decision.action] >= best - 0.3, (planner.title, q, decision.q)
+        if decision.bounds is not None:
+            low, high = decision.bounds
+            assert low <= high + 1e-9
+            assert abs(low - best) < 0.6 and abs(high - low) < 0.6  # the scenarios' own sampling error
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_pomcps_particles_are_on_the_posterior(changes):
+    """After some steps of a random model the particles agree with the exact belief within sampling error."""
+    kind = ChangingParts if changes else Parts
+    compared = 0
+    for seed in range(6):
+        model = kind(seed, 3)
+        exact, planner = pl.PomcpExact(model, sims=50), pl.Pomcp(model, sims=20_000, particles=4000)
+        exact.reset(1)
+        planner.reset(1)
+        world = pl.ModelWorld(model)
+        world.reset(seed, 0)
+        for _ in range(4):
+            a = planner.decide().action
+            outcome = world.step(a)
+            planner.advance(a, outcome.y, outcome.o)
+            exact.advance(a, outcome.y, outcome.o)
+            if outcome.over:
+                break
+            for got, expected in zip(planner.belief.marginals(), exact.belief.marginals(), strict=True):
+                np.testing.assert_allclose(got, expected, atol=0.08)
+                compared += 1
+    assert compared > 20
+
+
+def test_particles_that_die_out_are_recovered_and_it_is_said():
+    model = pl.RockSample(2, [(0, 1), (1, 1)])
+    particles = UnweightedParticles(model.kernel_view(), 200)
+    particles.reset(1)
+    x = particles.view.root()
+    particles.advance(x, model.action_index("check-0"), x, 1)  # as if no simulation had shown it
+    assert len(particles.notes) == 1 and "recovered from the last particles" in particles.notes[0]
+    assert particles.marginals()[0][1] > 0.5
+
+
+def test_what_nothing_explains_is_told():
+    model = pl.RockSample(2, [(0, 1), (1, 1)])
+    particles = UnweightedParticles(model.kernel_view(), 50)
+    x = particles.view.root()
+    with pytest.raises(pl.ImpossibleObservation, match="none of 50 particles explains"):
+        particles.advance(x, model.action_index("east"), x, 2)
+
+
+def test_the_same_seed_and_simulations_give_the_same_decision():
+    model = pl.make("rocksample-4-4")
+    for make in (
+        lambda: pl.Pomcp(model, sims=2000),
+        lambda: pl.PomcpExact(model, sims=2000),
+        lambda: pl.Despot(model, sims=20),
+    ):
+        first, second = make(), make()
+        first.reset(5)
+        second.reset(5)
+        a, b = first.decide(), second.decide()
+        np.testing.assert_array_equal(a.q, b.q)
+        assert a.steps == b.steps
+
+
+@pytest.mark.parametrize("name", ["pomcp", "pomcp-exact", "despot"])
+@pytest.mark.parametrize("seconds", [0.02, 0.1])
+def test_the_time_budget_is_kept(name, seconds):
+    planner = pl.make_planner(name, pl.make("rocksample-7-8"), time=seconds)
+    planner.reset()
+    planner.decide()
+    taken = min(planner.decide().seconds for _ in range(5))
+    assert seconds * 0.9 <= taken <= max(1.2 * seconds, seconds + 0.02)
+
+
+def test_despot_prunes_with_lambda():
+    """A high price of nodes leaves the default policy: straight to the exit."""
+    model = pl.make("rocksample-4-4")
+    free, dear = pl.Despot(model, sims=60), pl.Despot(model, sims=60, pruning=1.0)
+    for planner in (free, dear):
+        planner.reset(2)
+    assert free.decide().value > dear.decide().value + 0.5
+    assert dear.decide().name == "east"
+    assert dear.decide().depth <= free.decide().depth
+
+
+def test_qmdp_ties_decide_how_good_it_is():
+    model = pl.make("rocksample-4-4")
+    informative = pl.evaluate(model, pl.Qmdp(model), 300, 1)
+    drawn = pl.evaluate(model, pl.Qmdp(model, ties="random"), 300, 1)
+    gap, error = informative.difference(drawn)
+    assert gap > 3 * error
+
+
+def test_qmdp_says_what_does_not_fit():
+    with pytest.raises(pl.TooLarge, match=r"50 states × 256 values of θ, 0\.0 GB"):
+        pl.Qmdp(pl.make("rocksample-7-8"), memory=1e-5).prepare()
+
+
+@pytest.mark.parametrize("name", ["qmdp", "sarsop"])
+def test_a_hidden_parameter_that_cannot_be_listed_is_told(name):
+    with pytest.raises(pl.TooLarge, match="hidden values cannot be listed"):
+        pl.make_planner(name, pl.make("battleship-5-2")).prepare()
+
+
+@pytest.mark.parametrize("problem", ["rocksample-4-4", "battleship-6-3"])
+def test_preferred_actions_are_legal_and_upper_bounds_hold(problem):
+    """Along random episodes: hints are what they say they are."""
+    model = pl.make(problem)
+    view = model.kernel_view()
+    world, rng = pl.ModelWorld(model), np.random.default_rng(3)
+    h, f = np.zeros((1, view.erased.h_words), np.uint64), np.zeros(len(model.actions))
+    for episode in range(5):
+        world.reset(1, episode)
+        h[:] = 0
+        x = view.root()[: model.state.words]
+        for _ in range(30):
+            count = int(erased.preferred(view.erased, x.reshape(1, -1), 0, h, 0, f))
+            chosen = np.flatnonzero(f)
+            assert count == len(chosen) > 0
+            assert all(model.plain.legal(view.record(x), int(a)) for a in chosen)
+            a = int(rng.choice(chosen))
+            outcome = world.step(a)
+            erased.remember(view.erased, x.reshape(1, -1), 0, a, outcome.y.reshape(1, -1), 0, outcome.o, h, 0)
+            x = outcome.y
+            if outcome.over:
+                break
+
+
+def test_rocksamples_upper_bound_is_above_what_knowing_the_rocks_is_worth():
+    model = pl.RockSample(4, [(0, 0), (3, 1), (2, 3)])
+    mixed = mixed_form(model)
+    values = informed_values(mixed, model.discount)
+    for state in range(1, mixed.reachable.states):
+        x = mixed.view.record(mixed.reachable.graph.states[state])
+        for j in range(8):
+            theta = model.hidden.record([(j >> 2) & 1, (j >> 1) & 1, j & 1])
+            assert model.plain.upper(x, theta) >= values[state, j] - 1e-9
+
+
+def test_despot_uses_the_models_bound_where_exact_values_do_not_fit():
+    planner = pl.Despot(pl.make("battleship-5-2"), sims=20, scenarios=50)
+    planner.reset(1)
+    low, high = planner.decide().bounds
+    assert low <= high <= 25 - 5
