@@ -82,8 +82,8 @@ def test_planners_with_ample_budget_come_close_to_bayes_optimal(m):
     qmdp.reset()
     assert qmdp.decide().bounds[1] >= best - 1e-9
     for planner in (
-        pl.Pomcp(model, sims=8000, exploration=10.0),
-        pl.PomcpExact(model, sims=8000, exploration=10.0),
+        pl.Pomcp(model, sims=60_000, exploration=10.0),
+        pl.PomcpExact(model, sims=60_000, exploration=10.0),
         pl.Despot(model, sims=2000, scenarios=3000),
     ):
         planner.reset(3)

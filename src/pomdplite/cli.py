@@ -24,6 +24,7 @@ from pomdplite.experiments.evaluate import standard_error
 from pomdplite.mdp.reachable import build
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, Planner, Sarsop, make_planner
+from pomdplite.planners.sarsop import Progress as SarsopProgress
 from pomdplite.problems import PROBLEMS, make
 from pomdplite.views import text
 from pomdplite.views.text import Comparison
@@ -43,7 +44,7 @@ SolverOption = Annotated[str | None, typer.Option(help="auto (left out), exact, 
 TimeOption = Annotated[float | None, typer.Option(help="seconds of search per step; left out, 0.1")]
 SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
 OtherOptions = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="any other parameter of the planner, name=number")
+    list[str] | None, typer.Option("--option", "-o", help="any other parameter of the planner, name=value")
 ]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
@@ -100,7 +101,7 @@ def compare(
     time: TimeOption = None,
     sims: SimsOption = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=number")
+        list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
     ] = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -151,7 +152,7 @@ def _planners(
     for given in options or ():
         name, dot, rest = given.partition(".")
         if not dot or name not in names:
-            raise UsageError(f"--option {given}: give planner.name=number with one of {', '.join(names)}.")
+            raise UsageError(f"--option {given}: give planner.name=value with one of {', '.join(names)}.")
         own.setdefault(name, []).append(rest)
     made = []
     for name in names:
@@ -170,9 +171,7 @@ def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers
     """Prepare and evaluate with progress on the screen; whether it was interrupted, with what was finished by then."""
     with err.status(f"preparing {planner.title} for {problem}") as status:
         if isinstance(planner, Sarsop):
-            planner.progress = lambda p: status.update(
-                f"sarsop for {problem}: {p.seconds:.0f} s, value in [{p.lower:.3f}, {p.upper:.3f}], {p.vectors:,} vectors"
-            )
+            planner.progress = lambda p: status.update(f"sarsop for {problem}: {text.solving(p)}")
         planner.prepare()
     finished: list[Episode] = []
     interrupted = False
@@ -216,10 +215,12 @@ def _given(others: list[str] | None, **options: Any) -> dict[str, Any]:
     given = {name: value for name, value in options.items() if value is not None}
     for other in others or ():
         name, _, value = other.partition("=")
+        if not name or not value:
+            raise UsageError(f"--option {other}: give name=value, for example --option nodes=50000.")
         try:
             given[name] = json.loads(value)
         except json.JSONDecodeError:
-            raise UsageError(f"--option {other}: give name=number, for example --option nodes=50000.") from None
+            given[name] = value
     return given
 
 
@@ -253,6 +254,38 @@ def summary(result: Evaluation) -> dict[str, Any]:
         "preparation_seconds": result.preparation_seconds,
         "version": pomdplite.__version__,
     }
+
+
+@app.command()
+def solve(
+    problem: ProblemArgument,
+    policy: Annotated[Path, typer.Option(help="the file to write")],
+    seconds: Annotated[float, typer.Option(help="how long to solve")] = 60.0,
+    precision: Annotated[float, typer.Option(help="stop when the bounds are this close")] = 0.001,
+) -> None:
+    """Solve a problem offline with SARSOP, show the bounds on the way, and keep the policy in a file."""
+    planner = Sarsop(make(problem), seconds=seconds, precision=precision)
+    if not policy.parent.is_dir():
+        raise UsageError(f"cannot write {policy}: there is no folder {policy.parent}.")
+    due = 0.0
+
+    def report(progress: SarsopProgress) -> None:
+        nonlocal due
+        if progress.seconds >= due:
+            out.print(text.solving(progress), highlight=False)
+            due = max(1.0, 1.25 * progress.seconds)
+
+    planner.progress = report
+    planner.prepare()
+    try:
+        planner.save(policy)
+    except OSError as error:
+        raise UsageError(f"cannot write {policy}: {error.strerror}.") from None
+    low, high = planner.bounds
+    out.print(
+        f"value in [{low:.4f}, {high:.4f}], {len(planner.vectors):,} α-vectors, kept in {policy}", highlight=False
+    )
+    out.print(f"[dim]pomdplite run {problem} --planner sarsop -o policy={policy}[/dim]", highlight=False)
 
 
 @app.command()

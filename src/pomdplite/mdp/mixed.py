@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite import erased
+from pomdplite.beliefs import FactoredBelief
 from pomdplite.dynamics import row_of
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import TooLarge
@@ -48,12 +49,11 @@ class Mixed:
         """The number of joint values of θ."""
         return len(self.prior)
 
-    def belief(self, marginals: list[Floats]) -> Floats:
-        """The joint distribution of independent components."""
-        b = np.ones(1)
-        for marginal in marginals:
-            b = np.outer(b, marginal).ravel()
-        return b
+    def joint_belief(self, belief: FactoredBelief, s: Words) -> Floats:
+        """The belief about the present joint values in state s = (x, maps)."""
+        if self.view.table.joint:  # listed as a whole: the components need not be independent
+            return belief.view.present(belief.probabilities, s)[:-1]
+        return product_of(belief.marginals())
 
 
 def mixed_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Mixed:
@@ -74,10 +74,16 @@ def mixed_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LI
     later, edge = np.zeros((pairs, int(sizes.max())), np.int32), np.zeros(pairs, np.int64)
     theta = np.zeros((1, view.table.theta.shape[1]), np.uint64)
     _list_changes(view.erased, reachable.graph, reachable.rows, later, edge, theta)
-    prior = np.ones(1)
-    for component in hidden.components:
-        prior = np.outer(prior, component.prior).ravel()
+    prior = product_of([component.prior for component in hidden.components])
     return Mixed(view, reachable, Joint(sizes.astype(np.int64), stride, later, edge), prior)
+
+
+def product_of(marginals: list[Floats]) -> Floats:
+    """The joint distribution of independent components."""
+    b = np.ones(1)
+    for marginal in marginals:
+        b = np.outer(b, marginal).ravel()
+    return b
 
 
 @kernel

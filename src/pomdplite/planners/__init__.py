@@ -1,7 +1,9 @@
 """Planners, by name."""
 
 import inspect
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from pomdplite.errors import UsageError
 from pomdplite.model import Model
@@ -43,4 +45,21 @@ def make_planner(name: str, model: Model, **parameters: Any) -> Planner:
     for given in parameters:
         if given not in known:
             raise UsageError(f"planner {name} has no parameter {given!r}; it has {', '.join(known) or 'none'}.")
+        _check_kind(name, given, parameters[given], inspect.signature(kind).parameters[given].annotation)
     return kind(model, **parameters)
+
+
+def _check_kind(planner: str, name: str, value: Any, annotation: Any) -> None:
+    """Refuse a parameter of another kind than the planner takes."""
+    kinds = get_args(annotation) or (annotation,)
+    if value is None and type(None) in kinds:
+        return
+    number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    for kind in kinds:
+        if kind is float and (number or isinstance(value, (float, np.floating))):
+            return
+        if (kind is int and number) or (kind is str and isinstance(value, str)):
+            return
+    words = {float: "a number", int: "a whole number", str: "a word"}
+    wanted = " or ".join(words[kind] for kind in kinds if kind in words)
+    raise UsageError(f"planner {planner}: {name} must be {wanted}, not {value!r}.")

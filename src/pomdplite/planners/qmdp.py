@@ -68,7 +68,7 @@ class Qmdp(Planner):
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so QMDP has no "
                 "value for it."
             )
-        b = self.mixed.belief(self.belief.marginals())
+        b = self.mixed.joint_belief(self.belief, self.s)
         pairs = r.actions(state)
         q, reward = np.zeros(len(pairs)), np.zeros(len(pairs))
         _average(r.graph, r.rows, self.mixed.joint, self.values, b, state, pairs, self.model.discount, q, reward)

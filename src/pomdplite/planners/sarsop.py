@@ -93,6 +93,7 @@ class Sarsop(Planner):
         if trials is not None and trials < 1:
             raise UsageError(f"trials must be at least 1, not {trials!r}.")
         self.seconds, self.precision, self.trials, self.policy, self.memory = seconds, precision, trials, policy, memory
+        self._handed_over: tuple[Vectors, tuple[float, float]] | None = None  # solved in another process
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -118,7 +119,10 @@ class Sarsop(Planner):
         self.belief = initial_belief(self.view)
         corner = informed_values(self.mixed, self.model.discount, memory=int(self.memory * 1e9))
         self._problem = av.arrange(self.mixed, corner, self.model.discount)
-        if self.policy is None:
+        if self._handed_over is not None:
+            self._vectors, self._bounds = self._handed_over
+            self._points = av.empty_nodes(self._problem, 1)
+        elif self.policy is None:
             solver = Solver(self.mixed, self._problem, self.memory)
             solver.run(self.seconds if self.trials is None else math.inf, self.precision, self.trials, self.progress)
             self._vectors, self._points, self._bounds = *solver.result(), solver.bounds
@@ -126,6 +130,12 @@ class Sarsop(Planner):
             self._vectors, self._bounds = load(Path(self.policy), self.mixed, self._problem)
             self._points = av.empty_nodes(self._problem, 1)
         self._scratch = av.scratch(self._problem, 1)
+
+    def __reduce__(self) -> Any:
+        """A solved planner takes its vectors along to another process."""
+        if not self._ready:
+            return super().__reduce__()
+        return _remake_solved, (self.model, self.parameters, self._vectors, self._bounds)
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file that `policy` takes."""
@@ -148,7 +158,7 @@ class Sarsop(Planner):
         pairs, node, now = r.actions(state), len(t.state) - 1, np.iinfo(np.int64).max
         counts = np.array([node, 0, 0, 0, 0, 0], np.int64)
         t.table[:] = -1  # nodes that were solved for are points only; the present belief takes the last place
-        av.make_node(self._problem, t, counts, state, self._present(), np.inf)
+        av.make_node(self._problem, t, counts, state, self.mixed.joint_belief(self.belief, self.s), np.inf)
         av.expand(self._problem, t, self._scratch, counts, node)
         av.look_low(self._problem, self._vectors, t, self._scratch, node, now)
         av.look_high(self._problem, t, self._scratch, node, now)
@@ -164,11 +174,13 @@ class Sarsop(Planner):
             f"SARSOP, {len(self._vectors.value):,} α-vectors", r.states, residual=high - low, bounds=(low, high),
         )  # fmt: skip
 
-    def _present(self) -> Floats:
-        """The belief about the present joint values."""
-        if self.view.table.joint:  # listed as a whole: the components need not be independent
-            return self.view.present(self.belief.probabilities, self.s)[:-1]
-        return self.mixed.belief(self.belief.marginals())
+
+def _remake_solved(
+    model: Model, parameters: dict[str, Any], vectors: Vectors, bounds: tuple[float, float]
+) -> Sarsop:  # fmt: skip
+    planner = Sarsop(model, **parameters)
+    planner._handed_over = (vectors, bounds)
+    return planner
 
 
 # ---------------------------------------------------------------------- solving

@@ -14,6 +14,7 @@ from pomdplite.experiments.evaluate import Z95
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import Decision
+from pomdplite.planners.sarsop import Progress
 
 _BAR = 20  # characters of a full bar
 _MOST_BARS = 24  # lines of belief shown
@@ -76,6 +77,14 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     console.print(
         f"did [bold]{escape(d.name)}[/bold], reward {step.reward:g}, observed {escape(step.observation)}",
         highlight=False,
+    )
+
+
+def solving(progress: Progress) -> str:
+    """Where an offline solver stands."""
+    return (
+        f"{progress.seconds:6.1f} s  value in [{progress.lower:.3f}, {progress.upper:.3f}]  "
+        f"{progress.vectors:,} α-vectors, {progress.trials:,} paths"
     )
 
 
