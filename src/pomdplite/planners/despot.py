@@ -18,6 +18,7 @@ reward for ever.
 """
 
 import math
+from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ XI = 0.95  # how much of the root's gap a trial tries to close
 NODE_LIMIT, PAIR_LIMIT, POOL_LIMIT, THETA_LIMIT = 1_000_000, 8_000_000, 24_000_000, 1_000_000
 _BOUND_STATES = 300_000  # x that the exact bound is computed for
 _CLOSED = 1e-6
+_SLOWEST_ROOT = 1.0  # of a step's time: what the first node may take
 NOT_EXPANDED, END = -1, -1
 
 # Places in counts; why a trial stopped.
@@ -159,18 +161,33 @@ class Despot(Planner):
         self._stream = stream(0, 1)
         self.s = self.view.root()
         self._search(Budget(None, 1))  # compiles what searching takes
+        started = perf_counter()
+        self._plant()
+        root = perf_counter() - started
+        if self.budget.seconds is not None and root > _SLOWEST_ROOT * self.budget.seconds:
+            raise TooLarge(
+                f"{self.model.name}: one node of {model.actions} actions × {k} scenarios takes {root:.2g} s, and a step "
+                f"has {self.budget.seconds:g} s; give fewer scenarios or more time."
+            )
 
     def reset(self, seed: int = 0) -> None:
         """Back to the first state and the prior; the seed names the random numbers of the episode."""
         super().reset(seed)
         self._stream = stream(seed, 1)
 
+    def _plant(self) -> int:
+        s, b = self.s.reshape(1, -1), self.belief.probabilities
+        return int(
+            _plant(
+                self.belief.erased, self._tree, self._bounds, self._scratch, self._room, s, b, self.model.discount,
+                self.model.episode_limit, self.pruning, self._seeds, self._stream,
+            )
+        )  # fmt: skip
+
     def _search(self, budget: Budget) -> None:
         clock = budget.clock()
-        tree, model, gamma = self._tree, self.belief.erased, self.model.discount
-        horizon, s = self.model.episode_limit, self.s.reshape(1, -1)
-        failed = _plant(model, tree, self._bounds, self._scratch, self._room, s, self.belief.probabilities, gamma,
-                        horizon, self._seeds, self._stream)  # fmt: skip
+        tree, model, gamma, horizon = self._tree, self.belief.erased, self.model.discount, self.model.episode_limit
+        failed = self._plant()
         while failed == DONE and (count := clock.portion(int(tree.counts[TRIALS]))) > 0:
             failed = _explore(
                 model, tree, self._bounds, self._scratch, self._room, count, gamma, horizon, self.xi, self.pruning,
@@ -245,7 +262,7 @@ def number(seeds: Words, scenario: int, step: int, which: int) -> float:
 @kernel
 def _plant(
     model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, s: Words, b: Floats,
-    gamma: float, horizon: int, seeds: Words, random: Words,
+    gamma: float, horizon: int, pruning: float, seeds: Words, random: Words,
 ) -> int:  # fmt: skip
     """A new tree: its root with scenarios drawn from the belief; the action in which the model raised, or DONE."""
     for i in range(tree.counts.shape[0]):
@@ -264,7 +281,7 @@ def _plant(
     failed = value_node(model, tree, bounds, scratch, out, 0, gamma, horizon, seeds)
     if failed != DONE:
         return failed
-    return expand(model, tree, bounds, scratch, out, 0, gamma, horizon, 0.0, seeds)
+    return expand(model, tree, bounds, scratch, out, 0, gamma, horizon, pruning, seeds)
 
 
 @inlined

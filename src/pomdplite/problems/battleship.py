@@ -117,7 +117,9 @@ class Battleship(Model):
             f[cell] = float((theta.board[cell // 64] >> np.uint64(cell % 64)) & np.uint64(1))
 
     def heuristic(m: Any, x: Any) -> float:
-        return float(m.size * m.size) - 2.0 * x.left  # every cell that is left costs about two shots
+        """Every cell that is left costs as many shots as blind firing takes. It must not be less than what it really
+        costs, or actions that were not looked at yet seem better than those that were."""
+        return m.size * m.size * (1.0 - x.left / m.total)
 
     def upper(m: Any, x: Any, theta: Any) -> float:
         return float(m.size * m.size - x.left)  # no shot misses
@@ -138,19 +140,15 @@ class Battleship(Model):
                     h.corners[cell // 64] |= np.uint64(1) << np.uint64(cell % 64)
 
     def policy(m: Any, x: Any, u: float) -> int:
-        """Beside a hit if that may be a ship, else anywhere that may be one; u chooses."""
-        for least in (2, 1, 0):
-            count = 0
-            for cell in range(m.size * m.size):
-                if promise(m, x, cell) >= least:
-                    count += 1
-            left = int(u * count)
-            for cell in range(m.size * m.size if count else 0):
-                if promise(m, x, cell) >= least:
-                    if left == 0:
-                        return cell
-                    left -= 1
-        return 0
+        """The first cell beside a hit, else the first where a ship may be."""
+        best, chosen = -1, 0
+        for cell in range(m.size * m.size):
+            worth = promise(m, x, cell)
+            if worth > best:
+                best, chosen = worth, cell
+                if best == 2:
+                    break
+        return chosen
 
     def success(self, x: Any, theta: Any) -> bool:
         """Every ship is sunk."""
