@@ -166,8 +166,8 @@ class Despot(Planner):
         root = perf_counter() - started
         if self.budget.seconds is not None and root > _SLOWEST_ROOT * self.budget.seconds:
             raise TooLarge(
-                f"{self.model.name}: one node of {model.actions} actions × {k} scenarios takes {root:.2g} s, and a step "
-                f"has {self.budget.seconds:g} s; give fewer scenarios or more time."
+                f"{self.model.name}: one node of {model.actions} actions × {k} scenarios takes {root:.2g} s, and a "
+                f"step has {self.budget.seconds:g} s; give fewer scenarios or more time."
             )
 
     def reset(self, seed: int = 0) -> None:
@@ -284,7 +284,7 @@ def _plant(
     return expand(model, tree, bounds, scratch, out, 0, gamma, horizon, pruning, seeds)
 
 
-@inlined
+@kernel
 def value_node(
     model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, node: int, gamma: float,
     horizon: int, seeds: Words,
@@ -310,7 +310,7 @@ def value_node(
     return DONE
 
 
-@inlined
+@kernel
 def full_information(model: ErasedModel, tree: Tree, bounds: Bounds, node: int, gamma: float, horizon: int) -> float:
     """Σ over the node's scenarios of what an agent who knows θ can have."""
     first, last = tree.scenarios[node], tree.scenarios[node] + tree.size[node]
@@ -341,7 +341,7 @@ def full_information(model: ErasedModel, tree: Tree, bounds: Bounds, node: int, 
     return max(each, 0.0) * (last - first)
 
 
-@inlined
+@kernel
 def play_default(
     model: ErasedModel, tree: Tree, scratch: Scratch, out: Outcomes, node: int, repeated: int, gamma: float,
     horizon: int, seeds: Words,

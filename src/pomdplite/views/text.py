@@ -100,18 +100,16 @@ def comparison_table(rows: Sequence[Comparison]) -> Table:
     first = rows[0].evaluation
     title = f"{first.problem}, {len(first.episodes):,} episodes, seed {first.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    columns = ("planner", "return", f"− {first.planner}", "95 % interval", "steps", "ms/step", "success", "prepared")
-    for column in columns:
+    for column in ("planner", "return", f"− {first.planner}, 95 %", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
     for e, difference in rows:
-        gap, interval = "–", "–"
+        gap = "–"
         if difference is not None:
             mean, error = difference
-            gap, interval = f"{mean:+.2f} ± {error:.2f}", f"{mean - Z95 * error:+.2f} … {mean + Z95 * error:+.2f}"
+            gap = f"{mean:+.2f} [{mean - Z95 * error:+.2f}, {mean + Z95 * error:+.2f}]"
+        success = "–" if e.success_rate is None else f"{100 * e.success_rate:.0f} %"
         table.add_row(
-            e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", gap, interval, f"{e.steps_mean:.1f}",
-            f"{1000 * e.seconds_per_step:.2f}", "–" if e.success_rate is None else f"{100 * e.success_rate:.1f} %",
-            f"{e.preparation_seconds:.1f} s",
+            e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", escape(gap), f"{1000 * e.seconds_per_step:.2f}", success
         )  # fmt: skip
     return table
 
