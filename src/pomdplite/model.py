@@ -60,7 +60,17 @@ _PLACES = {
     "prior": PRIOR, "move": MOVE, "summary": SUMMARY, "upper": UPPER, "preferred": PREFERRED, "remember": REMEMBER,
 }  # fmt: skip
 _RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_limit", "kernel_view"}
-_NOT_PARAMETERS = {"compiled", "outcomes", "max_steps", "beta", "exploration", "return_range", "summary_size", "memory"}
+_NOT_PARAMETERS = {
+    "compiled",
+    "outcomes",
+    "max_steps",
+    "beta",
+    "exploration",
+    "lookahead",
+    "return_range",
+    "summary_size",
+    "memory",
+}
 _PRIOR_DRAWS = 256  # of a Population, for what needs to know some values of θ before there is a belief
 _SMALLEST_TAIL = 1e-4  # an episode without a step limit ends where γ^t falls below this
 _LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
@@ -106,6 +116,7 @@ class Model:
     remember(m, x, a, y, o, h)           keeps of it: a record `memory = State(...)`, zeros at first, updated after
                                          action a led from x to y with observation o
     exploration                          UCT's constant
+    lookahead                            steps that UCT looks ahead, where looking further tells nothing
     return_range                         about how much the returns of policies differ: POMCP's constant
 
     Optional: beta (a good β for this problem), max_steps (where an episode is cut), success(self, x, theta),
@@ -122,6 +133,7 @@ class Model:
     beta: float | None = None
     max_steps: int | None = None
     exploration: float | None = None
+    lookahead: int | None = None
     return_range: float | None = None
     summary_size: int = 0
     memory: State = State()
@@ -420,6 +432,8 @@ def _check_tuple(model: Model) -> None:
         raise ModelError(f"{model.name}.beta must be a number of at least 0, not {model.beta!r}.")
     if model.max_steps is not None and not (isinstance(model.max_steps, (int, np.integer)) and model.max_steps >= 1):
         raise ModelError(f"{model.name}.max_steps must be a whole number of at least 1, not {model.max_steps!r}.")
+    if model.lookahead is not None and not (isinstance(model.lookahead, (int, np.integer)) and model.lookahead >= 1):
+        raise ModelError(f"{model.name}.lookahead must be a whole number of at least 1, not {model.lookahead!r}.")
     if not isinstance(model.outcomes, int) or model.outcomes < 1:
         raise ModelError(f"{model.name}.outcomes must be a whole number of at least 1, not {model.outcomes!r}.")
 

@@ -35,6 +35,7 @@ class PomdpLite(Planner):
     solver  "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
             paper's search on a tree; "auto": exact if the reachable states fit the step's budget, else uct
     particles  size of the belief's population, where θ cannot be listed
+    depth   steps that the search looks ahead; left out, the model's lookahead, or to the end of the episode
     time    seconds of search per step; sims: simulations per step instead, for results that depend on the seed alone
     """
 
@@ -48,6 +49,7 @@ class PomdpLite(Planner):
         solver: str = "auto",
         time: float | None = None,
         sims: int | None = None,
+        depth: int | None = None,
         particles: int = PARTICLES,
         tolerance: float = TOLERANCE,
         limit: int = STATE_LIMIT,
@@ -59,14 +61,16 @@ class PomdpLite(Planner):
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
         self.budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
-        self.solver_name, self.time, self.sims = solver, time, sims
+        if depth is not None and depth < 1:
+            raise UsageError(f"depth must be at least 1, not {depth!r}.")
+        self.solver_name, self.time, self.sims, self.depth = solver, time, sims, depth
         self.particles, self.tolerance, self.limit = particles, tolerance, limit
 
     @property
     def parameters(self) -> dict[str, Any]:
         """β, the solver, its budget, tolerance and limit on states."""
         return {
-            "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
+            "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims, "depth": self.depth,
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
         }  # fmt: skip
 
@@ -96,9 +100,10 @@ class PomdpLite(Planner):
         if exploration is None:
             low, high = reward_range(self.view)
             exploration = (high - low) / 2
+        horizon = self.model.episode_limit
         return Uct(
             self.view, self.model.discount, beta, budget=self.budget, exploration=exploration,
-            tree=self.solver_name == "uct-tree", horizon=self.model.episode_limit,
+            tree=self.solver_name == "uct-tree", horizon=min(horizon, self.depth or self.model.lookahead or horizon),
         )  # fmt: skip
 
     def reset(self, seed: int = 0) -> None:

@@ -28,6 +28,7 @@ class Battleship(Model):
     discount = 1.0
     beta = 1.0
     exploration = 1.0
+    lookahead = 1  # with the belief frozen, the order of later shots makes no difference, and γ is 1
 
     def __init__(self, size: int = 10, ships: int = 5) -> None:
         lengths = list(range(ships + 1, 1, -1))
