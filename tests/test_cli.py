@@ -89,7 +89,7 @@ def test_check_passes_and_fails(tmp_path):
         (("run", "tiger", "--solver", "magic"), "no solver 'magic'"),
         (("run", "tiger", "--time", "1", "--sims", "5"), "not both"),
         (("run", "tiger", "--time", "-1"), "time must be a positive number"),
-        (("run", "tiger", "-o", "nodes=many"), "give name=number"),
+        (("run", "tiger", "-o", "nodes"), "give name=value"),
         (("watch", "tiger", "--pictures", "/proc/nowhere"), "cannot write pictures to"),
     ],
 )
@@ -113,3 +113,35 @@ def test_an_interrupted_run_reports_what_was_done():
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted after" in err and "Traceback" not in err
     assert 0 < json.loads(out)["episodes"] < 100000
+
+
+def test_compare_pairs_the_episodes_and_says_who_cannot():
+    arguments = ("compare", "rocksample-4-4", "--planners", "pomdp-lite,qmdp,mean-mdp", "--episodes", "60", "--json")
+    found = json.loads(run(*arguments).stdout)
+    first, qmdp, mean = found["planners"]
+    assert first["difference"] is None and found["cannot"] == {}
+    for other in (qmdp, mean):
+        gap, error = other["difference"]
+        assert abs(gap - (other["mean"] - first["mean"])) < 1e-9 and error > 0
+        assert error < other["stderr"] + first["stderr"]
+    done = run("compare", "battleship-5-2", "--planners", "pomdp-lite,sarsop", "--episodes", "4", "--sims", "1")
+    assert "battleship-5-2, 4 episodes" in done.stdout
+    assert "sarsop: – Battleship: its hidden values cannot be listed." in done.stderr
+    assert "planner.name=value" in run("compare", "tiger", "--planners", "qmdp", "-o", "beta=3", code=2).stderr
+    assert "no planner 'nobody'" in run("compare", "tiger", "--planners", "nobody", code=2).stderr
+
+
+def test_solve_keeps_a_policy_that_run_takes(tmp_path):
+    file = tmp_path / "tiger.npz"
+    done = run("solve", "tiger", "--policy", str(file), "--seconds", "5")
+    assert "value in [3.77" in done.stdout
+    found = json.loads(run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", "-n", "200", "--json").stdout)
+    assert abs(found["mean"] - 3.77) < 4 * found["stderr"]
+    assert "no folder" in run("solve", "tiger", "--policy", str(tmp_path / "no" / "t.npz"), code=2).stderr
+    file.write_bytes(b"not a policy")
+    assert str(file) in run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", code=2).stderr
+
+
+def test_a_parameter_of_the_wrong_kind_is_told():
+    assert "beta must be a number, not 'much'" in run("run", "tiger", "-o", "beta=much", code=2).stderr
+    assert "sims must be a whole number" in run("run", "tiger", "-p", "pomcp", "-o", "sims=1.5", code=2).stderr
