@@ -123,7 +123,7 @@ def test_compare_pairs_the_episodes_and_says_who_cannot():
     for other in (qmdp, mean):
         gap, error = other["difference"]
         assert abs(gap - (other["mean"] - first["mean"])) < 1e-9 and error > 0
-        assert error < other["stderr"] + first["stderr"]
+        assert error <= other["stderr"] + first["stderr"] + 1e-9
     done = run("compare", "battleship-5-2", "--planners", "pomdp-lite,sarsop", "--episodes", "4", "--sims", "1")
     assert "battleship-5-2, 4 episodes" in done.stdout
     assert "sarsop: – Battleship: its hidden values cannot be listed." in done.stderr
@@ -136,7 +136,8 @@ def test_solve_keeps_a_policy_that_run_takes(tmp_path):
     done = run("solve", "tiger", "--policy", str(file), "--seconds", "5")
     assert "value in [3.77" in done.stdout
     found = json.loads(run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", "-n", "200", "--json").stdout)
-    assert abs(found["mean"] - 3.77) < 4 * found["stderr"]
+    best = json.loads(run("run", "tiger", "-p", "bayes-optimal", "-n", "200", "--json").stdout)
+    assert found["mean"] == best["mean"]
     assert "no folder" in run("solve", "tiger", "--policy", str(tmp_path / "no" / "t.npz"), code=2).stderr
     file.write_bytes(b"not a policy")
     assert str(file) in run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", code=2).stderr
