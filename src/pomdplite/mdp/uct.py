@@ -67,6 +67,13 @@ class Uct:
         self._stream[0] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
         self._belief = None
 
+    def warm_up(self, erased: ErasedModel, s: Words, b: Floats) -> None:
+        """Compile what searching takes, so that no step's budget pays for it."""
+        budget, self.budget = self.budget, Budget(None, 1)
+        for _ in range(2):  # the second time on the graph of the first
+            self.solve(erased, s, b)
+        self.budget = budget
+
     def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
         """Search from s under the belief b until the budget is spent."""
         # One step ahead there is one node to expand.
