@@ -32,7 +32,7 @@ from pomdplite.rng import mix, stream, uniform
 PARTICLES = 1000
 NODE_LIMIT = 1_000_000
 PAIR_LIMIT = 12_000_000
-PREFERRED_TRIES, PREFERRED_VALUE = 10, 1.0  # what a preferred action starts with
+PREFERRED_TRIES = 10  # what a preferred action starts with, at a value of c: it must not look worse than it is
 _LOG = 1 << 18  # first steps of simulations that are remembered for the next belief
 
 # Places in counts.
@@ -147,7 +147,7 @@ class Pomcp(Planner):
         crowded = tree.counts[NODES] > 0.5 * len(tree.parent) or tree.counts[PAIRS] > 0.5 * len(tree.value)
         if self._root < 0 or crowded:
             _clear(tree)
-            self._root = int(_add_root(model, tree, self.s.reshape(1, -1), self._memory, self._preferred))
+            self._root = int(_add_root(model, tree, self.s.reshape(1, -1), self._memory, self._preferred, self.c))
         tree.counts[SIMULATIONS:] = 0
         drawn, b = self._theta, np.zeros(0)
         if isinstance(self.belief, UnweightedParticles):
@@ -216,8 +216,8 @@ def _clear(tree: Tree) -> None:
 
 
 @kernel
-def _add_root(model: ErasedModel, tree: Tree, x: Words, memory: Words, preferred: Floats) -> int:
-    return add_node(model, tree, -1, x, -1, memory, 0, preferred)
+def _add_root(model: ErasedModel, tree: Tree, x: Words, memory: Words, preferred: Floats, promise: float) -> int:
+    return add_node(model, tree, -1, x, -1, memory, 0, preferred, promise)
 
 
 @inlined
@@ -246,7 +246,7 @@ def _follow(tree: Tree, root: int, a: int, y: Words, o: int) -> int:
 
 @inlined
 def add_node(
-    model: ErasedModel, tree: Tree, pair: int, y: Words, o: int, h: Words, k: int, preferred: Floats
+    model: ErasedModel, tree: Tree, pair: int, y: Words, o: int, h: Words, k: int, preferred: Floats, promise: float
 ) -> int:  # fmt: skip
     """A new history with its legal actions; -1 if there is no space."""
     node, first = tree.counts[NODES], tree.counts[PAIRS]
@@ -265,7 +265,7 @@ def add_node(
             tree.action[first] = a
             better = hints and preferred[a] > 0.0
             tree.tries[first] = PREFERRED_TRIES if better else 0
-            tree.value[first] = PREFERRED_VALUE if better else 0.0
+            tree.value[first] = promise if better else 0.0
             first += 1
     tree.pairs[node] = first - tree.first[node]
     tree.counts[NODES], tree.counts[PAIRS] = node + 1, first
@@ -353,7 +353,7 @@ def _simulate(
             if inside:
                 node = tree.table[slot_of(tree, pair, x, o)]
                 if node < 0 and tree.tries[pair] > 0:
-                    node = add_node(model, tree, pair, x, o, h, 1, preferred)
+                    node = add_node(model, tree, pair, x, o, h, 1, preferred, c)
                 inside = node >= 0
         total = 0.0
         for d in range(depth - 1, -1, -1):
