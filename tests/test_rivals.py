@@ -72,27 +72,45 @@ def action_values(m: Tables) -> dict[int, float]:
     return found
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None)
 @given(tables(layered=True))
-def test_planners_with_ample_budget_come_close_to_bayes_optimal(m):
-    """The chosen action is at most 0.6 worse than the best, where returns span 30; bounds lie as they must."""
+def test_qmdp_and_despot_with_ample_budget_against_bayes_optimal(m):
+    """QMDP's bound holds; DESPOT's action is at most 0.3 worse than the best, where returns span 30."""
     model, q = m.model(), action_values(m)
     best = max(q.values())
     qmdp = pl.Qmdp(model)
     qmdp.reset()
     assert qmdp.decide().bounds[1] >= best - 1e-9
-    for planner in (
-        pl.Pomcp(model, sims=60_000, exploration=30.0),
-        pl.PomcpExact(model, sims=60_000, exploration=30.0),
-        pl.Despot(model, sims=2000, scenarios=3000),
-    ):
+    despot = pl.Despot(model, sims=2000, scenarios=3000)
+    despot.reset(3)
+    decision = despot.decide()
+    assert q[decision.action] >= best - 0.3, (q, decision.q)
+    low, high = decision.bounds
+    assert low <= high + 1e-9
+    assert abs(low - best) < 0.6 and abs(high - low) < 0.6  # the scenarios' own sampling error
+
+
+def pomcp_comes_close(m: Tables) -> None:
+    """Its values are averages that hold the cost of exploring, about c² log N / N, so it needs many simulations."""
+    model, q = m.model(), action_values(m)
+    for kind in (pl.Pomcp, pl.PomcpExact):
+        planner = kind(model, sims=1_000_000, exploration=30.0)  # the span of the returns
         planner.reset(3)
         decision = planner.decide()
-        assert q[decision.action] >= best - 0.6, (planner.title, q, decision.q)
-        if decision.bounds is not None:
-            low, high = decision.bounds
-            assert low <= high + 1e-9
-            assert abs(low - best) < 0.6 and abs(high - low) < 0.6  # the scenarios' own sampling error
+        assert q[decision.action] >= max(q.values()) - 0.3, (planner.title, q, decision.q)
+
+
+@settings(max_examples=20, deadline=None)
+@given(tables(layered=True))
+def test_pomcp_with_ample_budget_comes_close_to_bayes_optimal(m):
+    pomcp_comes_close(m)
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(tables(layered=True))
+def test_pomcp_with_ample_budget_comes_close_to_bayes_optimal_on_many_models(m):
+    pomcp_comes_close(m)
 
 
 @pytest.mark.parametrize("changes", [False, True])

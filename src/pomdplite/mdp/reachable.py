@@ -6,7 +6,6 @@ in which all terminal states are one.
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ log = logging.getLogger("pomdplite")
 
 STATE_LIMIT = 1_000_000  # states; about half a gigabyte for a problem like RockSample
 _SUM_TOLERANCE = 1e-6  # by how much probabilities may miss one
-_SLICE = 20_000  # states expanded between two looks at Ctrl-C and progress
+_SLICE = 20_000  # states expanded between two looks at Ctrl-C
 
 # Why the expanding kernel came back.
 DONE, PAUSED, STATES_FULL, EDGES_FULL, ROWS_FULL, ROOM_FULL, FAULT, NO_ACTION, BAD_SUM, BAD_REWARD, BAD_Z = range(11)
@@ -111,10 +110,9 @@ def build(
     root: Words,
     *,
     limit: int = STATE_LIMIT,
-    progress: Callable[[int], None] | None = None,
 ) -> Reachable:
     """Every state reachable from `root`. The model's numbers are checked on the way."""
-    growing, rows, counts, _ = _explore(view, root, limit, progress)
+    growing, rows, counts, _ = _explore(view, root, limit)
     if counts[0] > limit:
         raise TooLarge(
             f"{view.model.name} has more than {limit:,} reachable states, the limit of the exact solver; larger "
@@ -125,7 +123,7 @@ def build(
 
 def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
     """The smallest and largest reward of the first reachable (x, θ, a)."""
-    _, rows, counts, offsets = _explore(view, view.root(), states, None)
+    _, rows, counts, offsets = _explore(view, view.root(), states)
     low, high = np.inf, -np.inf
     for r in range(int(counts[4])):
         component = rows.component[r]
@@ -134,9 +132,7 @@ def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
     return low, high
 
 
-def _explore(
-    view: KernelView, root: Words, limit: int, progress: Callable[[int], None] | None
-) -> tuple["_Growing", Rows, Ints, Ints]:
+def _explore(view: KernelView, root: Words, limit: int) -> tuple["_Growing", Rows, Ints, Ints]:
     """Expand states in order of discovery, until there are no more or more than the limit."""
     model = view.erased
     if erased.terminal(model, root.reshape(1, -1), 0):
@@ -151,8 +147,6 @@ def _explore(
     number = np.zeros(1)
     while counts[0] <= limit:
         why = _expand(model, growing, rows, space, counts, fault, number, int(counts[1]) + min(_SLICE, limit))
-        if progress is not None:
-            progress(int(counts[0]))
         if why == DONE:
             break
         if why == STATES_FULL:
