@@ -160,7 +160,7 @@ class Despot(Planner):
         self._seeds = np.zeros(k, np.uint64)
         self._stream = stream(0, 1)
         self.s = self.view.root()
-        self._search(Budget(None, 1))  # compiles what searching takes
+        self._plant()  # compiles it
         started = perf_counter()
         self._plant()
         root = perf_counter() - started
@@ -169,6 +169,7 @@ class Despot(Planner):
                 f"{self.model.name}: one node of {model.actions} actions × {k} scenarios takes {root:.2g} s, and a "
                 f"step has {self.budget.seconds:g} s; give fewer scenarios or more time."
             )
+        self._search(Budget(None, 1))  # compiles the rest
 
     def reset(self, seed: int = 0) -> None:
         """Back to the first state and the prior; the seed names the random numbers of the episode."""
