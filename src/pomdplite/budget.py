@@ -2,12 +2,14 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pomdplite.errors import UsageError
 
 DEFAULT_SECONDS = 0.1  # of search per step, where no budget is given
 _CHUNK_SECONDS = 0.004  # of simulations between two looks at the clock
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.thread_time}  # what seconds mean
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class Budget:
 
     seconds: float | None = DEFAULT_SECONDS
     simulations: int | None = None
+    clock: str = "wall"  # or "cpu": seconds of this thread's processor time, for measuring on a shared machine
 
     @classmethod
     def of(cls, time: float | None, sims: int | None) -> "Budget":
@@ -28,7 +31,7 @@ class Budget:
             raise UsageError("give a budget in time or in sims, not both.")
         return cls(None, sims) if sims is not None else cls(DEFAULT_SECONDS if time is None else time)
 
-    def clock(self) -> "Clock":
+    def start(self) -> "Clock":
         """Start the clock."""
         return Clock(self)
 
@@ -41,13 +44,14 @@ class Clock:
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.started = self._begun = time.perf_counter()
+        self._now = CLOCKS[budget.clock]
+        self.started = self._begun = self._now()
         self._size = 0
 
     def portion(self, done: int) -> int:
         """How many simulations to run now, after `done` of them; 0 when the budget is spent."""
         most, seconds = self.budget.simulations, self.budget.seconds
-        now = time.perf_counter()
+        now = self._now()
         if (most is not None and done >= most) or (
             seconds is not None and self._size and now - self.started >= seconds
         ):

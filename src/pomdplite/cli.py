@@ -46,6 +46,9 @@ SimsOption = Annotated[int | None, typer.Option(help="simulations per step, inst
 OtherOptions = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="any other parameter of the planner, name=value")
 ]
+ClockOption = Annotated[
+    str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
+]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
 
@@ -73,6 +76,7 @@ def run(
     solver: SolverOption = None,
     time: TimeOption = None,
     sims: SimsOption = None,
+    clock: ClockOption = "wall",
     option: OtherOptions = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -80,6 +84,7 @@ def run(
     """Evaluate a planner on a problem."""
     model = make(problem)
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
+    chosen.use_clock(clock)
     result, interrupted = _evaluated(problem, chosen, episodes, seed, workers)
     if as_json:
         typer.echo(json.dumps(summary(result)))
@@ -100,6 +105,7 @@ def compare(
     seed: SeedOption = 0,
     time: TimeOption = None,
     sims: SimsOption = None,
+    clock: ClockOption = "wall",
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
     ] = None,
@@ -114,6 +120,7 @@ def compare(
     reasons: dict[str, str] = {}
     interrupted = False
     for planner in chosen:
+        planner.use_clock(clock)
         try:
             result, interrupted = _evaluated(problem, planner, episodes, seed, workers)
         except KeyboardInterrupt:

@@ -1,6 +1,5 @@
 """One episode: Algorithm 1's loop between a planner and a world."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -56,9 +55,9 @@ def run_episode(
         notes.update(dict.fromkeys(decision.notes))
         x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
-        started = time.perf_counter()
+        started = planner.now()
         planner.advance(decision.action, outcome.y, outcome.o)
-        seconds += decision.seconds + time.perf_counter() - started
+        seconds += decision.seconds + planner.now() - started
         total += discount * outcome.reward
         plain += outcome.reward
         discount *= model.discount

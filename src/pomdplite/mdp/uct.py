@@ -77,7 +77,7 @@ class Uct:
     def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
         """Search from s under the belief b until the budget is spent."""
         # One step ahead there is one node to expand.
-        clock = (self.budget if self.horizon > 1 else Budget(None, 1)).clock()
+        clock = (self.budget if self.horizon > 1 else Budget(None, 1)).start()
         if len(self._room.reward) < int(np.max(np.diff(erased.offsets))):
             self._room = room(erased, self._room.next.shape[0])
         root = self._root(s, b)

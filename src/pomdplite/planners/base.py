@@ -1,6 +1,5 @@
 """What every planner is: reset, decide, update; and what it says of a decision."""
 
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pomdplite.beliefs import FactoredBelief, UnweightedParticles
+from pomdplite.budget import CLOCKS, Budget
 from pomdplite.checking import check_model
 from pomdplite.errors import UsageError
 from pomdplite.jit import Floats, Small, Words
@@ -90,6 +90,7 @@ class Planner(ABC):
     """
 
     title: ClassVar[str]  # the name in the registry and in tables
+    budget: Budget | None = None  # of a step, for planners that search
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
@@ -99,6 +100,7 @@ class Planner(ABC):
         self.model = model
         self._ready = False
         self.preparation_seconds = 0.0
+        self.clock = "wall"
 
     @property
     @abstractmethod
@@ -120,11 +122,29 @@ class Planner(ABC):
     def prepare(self) -> None:
         """Do what is done once; `reset` calls it if nobody has."""
         if not self._ready:
-            started = time.perf_counter()
+            started = self.now()
             check_model(self.model, states=_CHECKED_STATES, calls=_CHECKED_CALLS).raise_if_wrong()
             self._prepare()
-            self.preparation_seconds = time.perf_counter() - started
+            self.preparation_seconds = self.now() - started
             self._ready = True
+
+    def use_clock(self, clock: str) -> None:
+        """What seconds mean, in budgets and reports: "wall", or "cpu" for this thread's processor time.
+
+        A robot waits on the wall's clock. Planners that are compared on a shared machine are given processor time:
+        what else runs there then costs them nothing.
+        """
+        if clock not in CLOCKS:
+            raise UsageError(f"no clock {clock!r}; there are {', '.join(CLOCKS)}.")
+        if self._ready:
+            raise UsageError("choose the clock before the planner is prepared.")
+        self.clock = clock
+        if self.budget is not None:
+            self.budget = replace(self.budget, clock=clock)
+
+    def now(self) -> float:
+        """Seconds on the planner's clock."""
+        return CLOCKS[self.clock]()
 
     def reset(self, seed: int = 0) -> None:
         """Back to the first state and the prior. The seed is for planners that sample."""
@@ -135,9 +155,9 @@ class Planner(ABC):
     def decide(self) -> Decision:
         """The next action, and why."""
         self._must_be_reset()
-        started = time.perf_counter()
+        started = self.now()
         decision = self._decide()
-        return replace(decision, seconds=time.perf_counter() - started)
+        return replace(decision, seconds=self.now() - started)
 
     def update(self, a: int | str, y: Any, o: int | str | None) -> None:
         """Take in that a led to state y and observation o."""
@@ -163,8 +183,10 @@ class Planner(ABC):
         return f"<{self.title} for {self.model.name}: {self.parameters}>"
 
     def __reduce__(self) -> Any:
-        return _remake, (type(self), self.model, self.parameters)
+        return _remake, (type(self), self.model, self.parameters, self.clock)
 
 
-def _remake(kind: type[Planner], model: Model, parameters: dict[str, Any]) -> Planner:
-    return kind(model, **parameters)
+def _remake(kind: type[Planner], model: Model, parameters: dict[str, Any], clock: str) -> Planner:
+    planner = kind(model, **parameters)
+    planner.use_clock(clock)
+    return planner

@@ -125,7 +125,7 @@ class Despot(Planner):
         particles: int = PARTICLES,
     ) -> None:
         super().__init__(model)
-        self.budget = Budget.of(time, sims)
+        self.budget: Budget = Budget.of(time, sims)
         if scenarios < 1:
             raise UsageError(f"scenarios must be at least 1, not {scenarios!r}.")
         if not (math.isfinite(pruning) and pruning >= 0):
@@ -186,7 +186,7 @@ class Despot(Planner):
         )  # fmt: skip
 
     def _search(self, budget: Budget) -> None:
-        clock = budget.clock()
+        clock = budget.start()
         tree, model, gamma, horizon = self._tree, self.belief.erased, self.model.discount, self.model.episode_limit
         failed = self._plant()
         while failed == DONE and (count := clock.portion(int(tree.counts[TRIALS]))) > 0:

@@ -85,7 +85,7 @@ class Pomcp(Planner):
         particles: int = PARTICLES,
     ) -> None:
         super().__init__(model)
-        self.budget = Budget.of(time, sims)
+        self.budget: Budget = Budget.of(time, sims)
         if exploration is not None and not exploration >= 0:
             raise UsageError(f"exploration must be a number of at least 0, not {exploration!r}.")
         if particles < 1:
@@ -142,7 +142,7 @@ class Pomcp(Planner):
         return self._decision()
 
     def _search(self, budget: Budget) -> None:
-        clock = budget.clock()
+        clock = budget.start()
         tree, model = self._tree, self.belief.erased
         crowded = tree.counts[NODES] > 0.5 * len(tree.parent) or tree.counts[PAIRS] > 0.5 * len(tree.value)
         if self._root < 0 or crowded:

@@ -59,7 +59,7 @@ class PomdpLite(Planner):
             raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
         if solver not in SOLVERS:
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
-        self.budget = Budget.of(time, sims)
+        self.budget: Budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
         if depth is not None and depth < 1:
             raise UsageError(f"depth must be at least 1, not {depth!r}.")

@@ -17,7 +17,6 @@ the bound from above, so the search goes deep only where that may pay.
 """
 
 import math
-import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -124,7 +123,8 @@ class Sarsop(Planner):
             self._points = av.empty_nodes(self._problem, 1)
         elif self.policy is None:
             solver = Solver(self.mixed, self._problem, self.memory)
-            solver.run(self.seconds if self.trials is None else math.inf, self.precision, self.trials, self.progress)
+            seconds = self.seconds if self.trials is None else math.inf
+            solver.run(seconds, self.precision, self.trials, self.progress, self.now)
             self._vectors, self._points, self._bounds = *solver.result(), solver.bounds
         else:
             self._vectors, self._bounds = load(Path(self.policy), self.mixed, self._problem)
@@ -135,7 +135,7 @@ class Sarsop(Planner):
         """A solved planner takes its vectors along to another process."""
         if not self._ready:
             return super().__reduce__()
-        return _remake_solved, (self.model, self.parameters, self._vectors, self._bounds)
+        return _remake_solved, (self.model, self.parameters, self.clock, self._vectors, self._bounds)
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file that `policy` takes."""
@@ -176,9 +176,10 @@ class Sarsop(Planner):
 
 
 def _remake_solved(
-    model: Model, parameters: dict[str, Any], vectors: Vectors, bounds: tuple[float, float]
-) -> Sarsop:  # fmt: skip
+    model: Model, parameters: dict[str, Any], clock: str, vectors: Vectors, bounds: tuple[float, float]
+) -> Sarsop:
     planner = Sarsop(model, **parameters)
+    planner.use_clock(clock)
     planner._handed_over = (vectors, bounds)
     return planner
 
@@ -243,14 +244,15 @@ class Solver:
         return float(self.nodes.low[0]), max(float(self.nodes.high[0]), float(self.nodes.low[0]))
 
     def run(
-        self, seconds: float, precision: float, trials: int | None, progress: Callable[[Progress], None] | None
-    ) -> None:
+        self, seconds: float, precision: float, trials: int | None, progress: Callable[[Progress], None] | None,
+        clock: Callable[[], float],
+    ) -> None:  # fmt: skip
         """Sample, back up and prune until the bounds are close or the budget is spent; Ctrl-C ends it, too."""
-        started = told = time.perf_counter()
+        started = told = clock()
         try:
             while True:
                 low, high = self.bounds
-                now = time.perf_counter()
+                now = clock()
                 over = high - low <= precision or now - started >= seconds or self.trials == trials
                 if progress is not None and (over or now - told >= 1.0):
                     told = now
@@ -263,7 +265,7 @@ class Solver:
                 self.trials += 1
                 if self.trials == 1:
                     self._prune()
-                    started = time.perf_counter()  # what came before may have had to be compiled
+                    started = clock()  # what came before may have had to be compiled
         except KeyboardInterrupt:
             if self.trials == 0:
                 raise

@@ -1,0 +1,51 @@
+"""What a study found: for each cell the episodes that were played, or the reason why there are none."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pomdplite.experiments.episode import Episode
+from pomdplite.experiments.evaluate import Evaluation
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of a table: a planner with its parameters on a problem."""
+
+    problem: str
+    planner: str
+    parameters: dict[str, Any]  # as make_planner takes them, the budget among them
+    episodes: int  # that are wanted
+
+    @property
+    def key(self) -> str:
+        """A name that differs between cells that differ in anything but the number of episodes."""
+        return json.dumps([self.problem, self.planner, self.parameters], sort_keys=True, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What came of a cell."""
+
+    cell: Cell
+    episodes: tuple[Episode, ...]  # in order of their index; fewer than wanted while the study is not finished
+    reason: str | None = None  # why the planner cannot plan for the problem, in one line
+    preparation_seconds: float = 0.0
+
+    def evaluation(self, seed: int) -> Evaluation:
+        """The episodes with their statistics."""
+        cell = self.cell
+        return Evaluation(cell.problem, cell.planner, cell.parameters, seed, self.episodes, self.preparation_seconds)
+
+
+@dataclass(frozen=True)
+class Results:
+    """A study's cells, in its order, and what it was run with."""
+
+    title: str
+    seed: int
+    clock: str  # what seconds mean: wall or cpu
+    cells: tuple[CellResult, ...]
+    configuration: str  # the study as TOML
+    versions: dict[str, str]  # of Python, of this library and of what it stands on
+    machine: dict[str, str]  # processor, cores, system
