@@ -91,13 +91,17 @@ def test_qmdp_and_despot_with_ample_budget_against_bayes_optimal(m):
 
 
 def pomcp_comes_close(m: Tables) -> None:
-    """Its values are averages that hold the cost of exploring, about c² log N / N, so it needs many simulations."""
+    """Its values are averages that hold the cost of exploring, about c² log N / N, so it may need many simulations."""
     model, q = m.model(), action_values(m)
     for kind in (pl.Pomcp, pl.PomcpExact):
-        planner = kind(model, sims=1_000_000, exploration=30.0)  # the span of the returns
-        planner.reset(3)
-        decision = planner.decide()
-        assert q[decision.action] >= max(q.values()) - 0.3, (planner.title, q, decision.q)
+        for sims in (300_000, 3_000_000, 30_000_000):
+            planner = kind(model, sims=sims, exploration=30.0)  # the span of the returns
+            planner.reset(3)
+            decision = planner.decide()
+            if q[decision.action] >= max(q.values()) - 0.3:
+                break
+        else:
+            raise AssertionError((planner.title, q, decision.q))
 
 
 @settings(max_examples=20, deadline=None)

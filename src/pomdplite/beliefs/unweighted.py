@@ -9,10 +9,11 @@ model's own move, or a new value of one component from its prior, taken or left 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pomdplite import erased, rng
 from pomdplite.beliefs.particles import mean_summary, move_all, weigh_history
-from pomdplite.dynamics import Outcomes, history_log_probability, pick, room
+from pomdplite.dynamics import Outcomes, history_log_probability, pick, room, simulate
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import ImpossibleObservation, ModelError
 from pomdplite.jit import Floats, Ints, Small, Words, kernel
@@ -53,13 +54,20 @@ class UnweightedParticles:
         self._replay()
 
     def advance(self, x: Words, a: int, y: Words, o: int, survivors: Small = NONE) -> Words:
-        """Take in a step; survivors are the particles, as often as they were simulated, that showed (y, o) after a."""
+        """Take in a step; survivors are the particles, as often as they were simulated, that showed (y, o) after a.
+
+        A search tries many actions: what its simulations of this one show is too little, so all particles take the step
+        once more.
+        """
         if self._steps == len(self._a):  # a world may go on for longer than the model's episodes
             self._x, self._y = np.repeat(self._x, 2, axis=0), np.repeat(self._y, 2, axis=0)
             self._a, self._o = np.repeat(self._a, 2), np.repeat(self._o, 2)
         self._x[self._steps], self._y[self._steps] = x, y
         self._a[self._steps], self._o[self._steps] = a, o
         self._steps += 1
+        model, agree = self.view.erased, np.zeros(self.particles, np.bool_)
+        _try_all(model, x.reshape(1, -1), a, y.reshape(1, -1), o, self.present, agree, self._stream, self._room)
+        survivors = np.concatenate([survivors, np.flatnonzero(agree).astype(np.int32)])
         if len(survivors) == 0:
             self._recover(x, a, y, o)
             return y.copy()
@@ -136,6 +144,19 @@ class UnweightedParticles:
             for marginal, i in zip(found, hidden.indices(from_words(hidden.dtype, row)), strict=True):
                 marginal[i] += count / self.particles
         return found
+
+
+@kernel
+def _try_all(
+    model: ErasedModel, x: Words, a: int, y: Words, o: int, theta: Words, agree: NDArray[np.bool_],
+    stream: Words, out: Outcomes,
+) -> None:  # fmt: skip
+    """Let every particle take the step once: which of them show what was seen."""
+    for t in range(theta.shape[0]):
+        i, seen, _ = simulate(model, x, theta[t : t + 1], a, rng.uniform(stream), rng.uniform(stream), out)
+        agree[t] = i >= 0 and seen == o
+        for w in range(y.shape[1]):
+            agree[t] = agree[t] and out.y[i, w] == y[0, w]
 
 
 @kernel

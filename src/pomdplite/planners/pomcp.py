@@ -9,8 +9,10 @@
         N(h), N(ha) ← + 1,  V(ha) ← V(ha) + (R − V(ha)) / N(ha)
 
 A state is (x, θ); x is seen, so a history goes on with (x', o). As in the authors' program, a history enters the tree
-when it is met for the second time, actions that the model prefers start with some tries and a good value, and
-rollouts draw from them alone. The tree under what was done and seen is kept.
+when it is met for the second time, and rollouts draw from the actions that the model prefers alone. In the tree these
+have a head start: other actions are looked at once each preferred one was tried ten times on average. (The program
+gives them ten tries of a fixed value instead, which must fit the scale of the returns to be a help.) The tree under
+what was done and seen is kept.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -32,7 +34,8 @@ from pomdplite.rng import mix, stream, uniform
 PARTICLES = 1000
 NODE_LIMIT = 1_000_000
 PAIR_LIMIT = 12_000_000
-PREFERRED_TRIES = 10  # what a preferred action starts with, at a value of c: it must not look worse than it is
+PREFERRED_TRIES = 10  # of each preferred action before others are looked at
+_DRAWS = 4  # of any action, before preferred ones are counted off
 _LOG = 1 << 18  # first steps of simulations that are remembered for the next belief
 
 # Places in counts.
@@ -49,7 +52,8 @@ class Tree(NamedTuple):
     seen: Small  # [node] observation
     visits: Ints  # [node]
     first: Ints  # [node] its first pair
-    pairs: Small  # [node] how many
+    pairs: Small  # [node]
+    favoured: Small  # [node] how many of them are preferred: they come first
     action: Small  # [pair]
     tries: Ints  # [pair]
     value: Floats  # [pair]
@@ -147,7 +151,7 @@ class Pomcp(Planner):
         crowded = tree.counts[NODES] > 0.5 * len(tree.parent) or tree.counts[PAIRS] > 0.5 * len(tree.value)
         if self._root < 0 or crowded:
             _clear(tree)
-            self._root = int(_add_root(model, tree, self.s.reshape(1, -1), self._memory, self._preferred, self.c))
+            self._root = int(_add_root(model, tree, self.s.reshape(1, -1), self._memory, self._preferred))
         tree.counts[SIMULATIONS:] = 0
         drawn, b = self._theta, np.zeros(0)
         if isinstance(self.belief, UnweightedParticles):
@@ -205,8 +209,8 @@ def _tree(model: ErasedModel) -> Tree:
     return Tree(
         np.zeros(7, np.int64), np.full(1 << (2 * nodes - 1).bit_length(), -1, np.int32), np.zeros(nodes, np.int64),
         np.zeros((nodes, model.x_words), np.uint64), np.zeros(nodes, np.int32), np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64), np.zeros(nodes, np.int32), np.zeros(pairs, np.int32), np.zeros(pairs, np.int64),
-        np.zeros(pairs),
+        np.zeros(nodes, np.int64), np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.zeros(pairs, np.int32),
+        np.zeros(pairs, np.int64), np.zeros(pairs),
     )  # fmt: skip
 
 
@@ -216,8 +220,8 @@ def _clear(tree: Tree) -> None:
 
 
 @kernel
-def _add_root(model: ErasedModel, tree: Tree, x: Words, memory: Words, preferred: Floats, promise: float) -> int:
-    return add_node(model, tree, -1, x, -1, memory, 0, preferred, promise)
+def _add_root(model: ErasedModel, tree: Tree, x: Words, memory: Words, preferred: Floats) -> int:
+    return add_node(model, tree, -1, x, -1, memory, 0, preferred)
 
 
 @inlined
@@ -246,7 +250,7 @@ def _follow(tree: Tree, root: int, a: int, y: Words, o: int) -> int:
 
 @inlined
 def add_node(
-    model: ErasedModel, tree: Tree, pair: int, y: Words, o: int, h: Words, k: int, preferred: Floats, promise: float
+    model: ErasedModel, tree: Tree, pair: int, y: Words, o: int, h: Words, k: int, preferred: Floats, 
 ) -> int:  # fmt: skip
     """A new history with its legal actions; -1 if there is no space."""
     node, first = tree.counts[NODES], tree.counts[PAIRS]
@@ -257,16 +261,15 @@ def add_node(
     tree.parent[node], tree.seen[node], tree.visits[node] = pair, o, 0
     for w in range(tree.states.shape[1]):
         tree.states[node, w] = y[0, w]
-    hints = model.functions[erased.PREFERRED] != 0
     erased.preferred(model, y, 0, h, k, preferred)
     tree.first[node] = first
-    for a in range(model.actions):
-        if erased.legal(model, y, 0, a):
-            tree.action[first] = a
-            better = hints and preferred[a] > 0.0
-            tree.tries[first] = PREFERRED_TRIES if better else 0
-            tree.value[first] = promise if better else 0.0
-            first += 1
+    for turn in range(2):
+        for a in range(model.actions):
+            if (preferred[a] > 0.0) == (turn == 0) and erased.legal(model, y, 0, a):
+                tree.action[first], tree.tries[first], tree.value[first] = a, 0, 0.0
+                first += 1
+        if turn == 0:
+            tree.favoured[node] = first - tree.first[node]
     tree.pairs[node] = first - tree.first[node]
     tree.counts[NODES], tree.counts[PAIRS] = node + 1, first
     return node
@@ -277,7 +280,8 @@ def select(tree: Tree, node: int, c: float, random: Words) -> int:
     """UCB1; an action that was not tried comes first, and equals are drawn."""
     log = np.log(tree.visits[node] + 1.0)
     best, chosen, ties = -np.inf, -1, 0
-    for pair in range(tree.first[node], tree.first[node] + tree.pairs[node]):
+    count = tree.favoured[node] if tree.visits[node] < PREFERRED_TRIES * tree.favoured[node] else tree.pairs[node]
+    for pair in range(tree.first[node], tree.first[node] + count):
         score = np.inf if tree.tries[pair] == 0 else tree.value[pair] + c * np.sqrt(log / tree.tries[pair])
         if score > best:
             best, chosen, ties = score, pair, 1
@@ -293,7 +297,12 @@ def roll_action(model: ErasedModel, x: Words, h: Words, preferred: Floats, rando
     """The rollout policy: uniform over preferred actions, or the model's policy, or uniform over legal actions."""
     if model.functions[erased.PREFERRED] == 0:
         return erased.policy(model, x, 0, uniform(random))
-    left = int(uniform(random) * erased.preferred(model, x, 0, h, 1, preferred))
+    count = erased.preferred(model, x, 0, h, 1, preferred)
+    for _ in range(_DRAWS if _DRAWS * count > model.actions else 0):  # quicker where many are preferred
+        a = int(uniform(random) * model.actions)
+        if preferred[a] > 0.0:
+            return a
+    left = int(uniform(random) * count)
     for a in range(model.actions):
         if preferred[a] > 0.0:
             if left == 0:
@@ -353,7 +362,7 @@ def _simulate(
             if inside:
                 node = tree.table[slot_of(tree, pair, x, o)]
                 if node < 0 and tree.tries[pair] > 0:
-                    node = add_node(model, tree, pair, x, o, h, 1, preferred, c)
+                    node = add_node(model, tree, pair, x, o, h, 1, preferred)
                 inside = node >= 0
         total = 0.0
         for d in range(depth - 1, -1, -1):

@@ -127,10 +127,10 @@ class Battleship(Model):
 
     def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
         """Silver and Veness's knowledge: not diagonally beside a hit, where no ship can be."""
-        for cell in range(m.size * m.size):
-            f[cell] = 1.0 - float(
-                ((x.fired[cell // 64] | h.corners[cell // 64]) >> np.uint64(cell % 64)) & np.uint64(1)
-            )
+        for word in range(x.fired.shape[0]):
+            left, first = ~(x.fired[word] | h.corners[word]), 64 * word
+            for bit in range(min(64, m.size * m.size - first)):
+                f[first + bit] = float((left >> np.uint64(bit)) & np.uint64(1))
 
     def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
         if o == HIT:
