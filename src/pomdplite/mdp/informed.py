@@ -1,7 +1,8 @@
-"""The values of an agent who is told θ: V_θ(x) for every x and every joint value, by value iteration on all at once.
+"""Values for every x and every joint value of θ, by value iteration on all at once.
 
-No planner can have more on average, so Σ_θ b(θ) V_θ(x) bounds the Bayes-optimal value from above; acting greedily on
-Σ_θ b(θ) Q_θ(x, a) is QMDP. All values of θ that look alike to an action are one inner loop.
+V_θ(x) is what an agent can have who is told θ. No planner can have more on average, so Σ_θ b(θ) V_θ(x) bounds the
+Bayes-optimal value from above; acting greedily on Σ_θ b(θ) Q_θ(x, a) is QMDP. The same for an agent who always does
+what a fixed policy says in x, whatever it has seen, bounds it from below.
 """
 
 import numpy as np
@@ -19,26 +20,37 @@ _MOST_SWEEPS = 100_000
 
 def informed_values(mixed: Mixed, gamma: float, *, tolerance: float = 1e-9, memory: int = MEMORY) -> Floats:
     """V_θ(x) as [state, joint value]; END, state 0, is worth nothing."""
+    first = mixed.reachable.graph.first
+    return _values(mixed, np.column_stack([first[:-1], first[1:]]), gamma, tolerance, memory)
+
+
+def policy_values(mixed: Mixed, pairs: Ints, gamma: float, *, tolerance: float = 1e-9, memory: int = MEMORY) -> Floats:
+    """The value of a policy that takes pairs[state] in each state, as [state, joint value]."""
+    return _values(mixed, np.column_stack([pairs, pairs + 1]), gamma, tolerance, memory)
+
+
+def _values(mixed: Mixed, choice: Ints, gamma: float, tolerance: float, memory: int) -> Floats:
+    """The best value where each state may choose among the pairs from choice[state, 0] to choice[state, 1]."""
     r, name = mixed.reachable, mixed.view.model.name
     needed = 8 * r.states * mixed.values
     if needed > memory:
         raise TooLarge(
-            f"{name}: the values of an agent who knows θ are {r.states:,} states × {mixed.values:,} values of θ, "
+            f"{name}: values for every x and θ are {r.states:,} states × {mixed.values:,} values of θ, "
             f"{needed / 1e9:.1f} GB, more than the {memory / 1e9:.1f} GB allowed."
         )
     v = np.zeros((r.states, mixed.values))
     if gamma < 1:
         # From below and never down: then an action that only loops need be looked at once.
         v[1:] = _least(r.rows, r.row_count, r.view.table.offsets) / (1 - gamma)
-        _looping(r.graph, r.rows, mixed.joint, v, gamma)
+        _looping(r.graph, r.rows, mixed.joint, choice, v, gamma)
     for first, last in zip(r.components.first[1:-1], r.components.first[2:], strict=True):
         for sweep in range(_MOST_SWEEPS):
-            change = _sweep(r.graph, r.rows, mixed.joint, v, int(first), int(last), gamma, sweep % 2 == 1)
+            change = _sweep(r.graph, r.rows, mixed.joint, choice, v, int(first), int(last), gamma, sweep % 2 == 1)
             if change <= tolerance:
                 break
         else:
             raise NotConverging(
-                f"{name}: with discount {gamma:g} the value of an agent who knows θ does not settle around "
+                f"{name}: with discount {gamma:g} the value of x for a known θ does not settle around "
                 f"x = ({r.view.describe(r.graph.states[first])}): some loop earns, or costs, for ever."
             )
     return v
@@ -66,10 +78,10 @@ def only_loops(graph: Graph, rows: Rows, joint: Joint, s: int, pair: int) -> boo
 
 
 @kernel
-def _looping(graph: Graph, rows: Rows, joint: Joint, v: Floats, gamma: float) -> None:
+def _looping(graph: Graph, rows: Rows, joint: Joint, choice: Ints, v: Floats, gamma: float) -> None:
     """At least what repeating an action that only loops is worth."""
     for s in range(1, v.shape[0]):
-        for pair in range(graph.first[s], graph.first[s + 1]):
+        for pair in range(choice[s, 0], choice[s, 1]):
             if only_loops(graph, rows, joint, s, pair):
                 r = graph.row[pair]
                 size, stride = joint.size[rows.component[r]], joint.stride[rows.component[r]]
@@ -79,23 +91,24 @@ def _looping(graph: Graph, rows: Rows, joint: Joint, v: Floats, gamma: float) ->
 
 @kernel
 def _sweep(
-    graph: Graph, rows: Rows, joint: Joint, v: Floats, first: int, last: int, gamma: float, backwards: bool
-) -> float:
+    graph: Graph, rows: Rows, joint: Joint, choice: Ints, v: Floats, first: int, last: int, gamma: float,
+    backwards: bool,
+) -> float:  # fmt: skip
     """One Gauss–Seidel sweep of a component's states; the largest change."""
     change = 0.0
     for i in range(last - first):
         s = last - 1 - i if backwards else first + i
-        change = max(change, _back_up(graph, rows, joint, v, s, gamma))
+        change = max(change, _back_up(graph, rows, joint, choice, v, s, gamma))
     return change
 
 
 @inlined
-def _back_up(graph: Graph, rows: Rows, joint: Joint, v: Floats, s: int, gamma: float) -> float:
+def _back_up(graph: Graph, rows: Rows, joint: Joint, choice: Ints, v: Floats, s: int, gamma: float) -> float:
     count = v.shape[1]
     change = 0.0
     for j in range(count):
         best = v[s, j] if gamma < 1.0 else -np.inf
-        for pair in range(graph.first[s], graph.first[s + 1]):
+        for pair in range(choice[s, 0], choice[s, 1]):
             if gamma < 1.0 and graph.next[joint.edge[pair]] == s and only_loops(graph, rows, joint, s, pair):
                 continue
             best = max(best, informed_q(graph, rows, joint, v, s, pair, j, gamma, True))

@@ -12,9 +12,9 @@ weighted by γ^depth |Φ_b| / K so that children add up to their parent:
                              ρ(b, a) = γ^depth Σ_Φ R / K − λ
     return argmax_a ℓ(b₀, a), or the default policy's action if ℓ₀(b₀) is as good
 
-ℓ₀ is the value of a default policy on the scenarios: the model's policy, or the best action to repeat. μ₀ is what an
-agent who knows θ can have: exactly (mdp/informed.py) where that fits, else the model's `upper`, else the largest
-reward for ever.
+ℓ₀ is the value of a default policy: the model's policy, or the best action to repeat. μ₀ is what an agent who knows θ
+can have. Both come from tables over every x and θ (mdp/informed.py) where these fit. Where not, the default policy is
+played on the scenarios, and μ₀ is the model's `upper`, or else the largest reward for ever.
 """
 
 import math
@@ -30,8 +30,8 @@ from pomdplite.dynamics import RAISED, Outcomes, draw_hidden, room, simulate
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import TooLarge, UsageError
 from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
-from pomdplite.mdp.informed import informed_values
-from pomdplite.mdp.mixed import mixed_form
+from pomdplite.mdp.informed import MEMORY, informed_values, policy_values
+from pomdplite.mdp.mixed import Mixed, mixed_form
 from pomdplite.mdp.reachable import reward_range, state_slot
 from pomdplite.model import Model
 from pomdplite.planners.base import Decision, Planner
@@ -41,6 +41,7 @@ SCENARIOS = 500
 XI = 0.95  # how much of the root's gap a trial tries to close
 NODE_LIMIT, PAIR_LIMIT, POOL_LIMIT, THETA_LIMIT = 1_000_000, 8_000_000, 24_000_000, 1_000_000
 _BOUND_STATES = 300_000  # x that the exact bound is computed for
+_TRIED = (0.03, 0.21, 0.5, 0.79, 0.97)  # random numbers that show whether a policy is random
 _CLOSED = 1e-6
 _SLOWEST_ROOT = 1.0  # of a step's time: what the first node may take
 NOT_EXPANDED, END = -1, -1
@@ -75,14 +76,16 @@ class Tree(NamedTuple):
     scenario: Small  # [pool] number of the scenario
     theta: Small  # [pool] its present θ, a row of `thetas`
     thetas: Words  # [·, theta_words]
+    joint: Ints  # [·] its number among all values of θ
 
 
 class Bounds(NamedTuple):
-    """What μ₀ and the default policy need."""
+    """What is known of every x and θ; empty where that is too much."""
 
-    states: Words  # of the graph over x; empty where values are not exact
+    states: Words  # of the graph over x
     table: Small
-    values: Floats  # [state, joint θ]
+    values: Floats  # [state, joint θ] of an agent who knows θ
+    defaults: Floats  # [policy, state, joint θ] of the default policies; none where they must be played
     mask: Words  # [component, word] bits that hold the component
     value: Words  # [row, word] the θ record of a row
     offsets: Ints  # rows of each component
@@ -230,27 +233,58 @@ def _tree(model: ErasedModel, scenarios: int) -> Tree:
         small(p), small(p), np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p, np.int64), small(p),
         small(POOL_LIMIT), small(POOL_LIMIT),
         np.zeros((THETA_LIMIT + scenarios, model.theta.shape[1]), np.uint64),
+        np.zeros(THETA_LIMIT + scenarios, np.int64),
     )  # fmt: skip
 
 
 def _bounds(model: Model) -> Bounds:
-    """The exact values of an agent who knows θ, if they fit."""
+    """The values for every x and θ, if they fit."""
     none = np.zeros((0, model.state.words), np.uint64)
-    words = model.hidden.words
+    words, unplayed = model.hidden.words, np.zeros((0, 0, 0))
     try:
         mixed = mixed_form(model, limit=_BOUND_STATES)
         values = informed_values(mixed, model.discount)
     except TooLarge:
         _, highest = reward_range(model.kernel_view())
         nothing = np.zeros((0, words), np.uint64)
-        return Bounds(none, np.zeros(1, np.int32), np.zeros((0, 0)), nothing, nothing, np.zeros(1, np.int64),
+        return Bounds(none, np.zeros(1, np.int32), np.zeros((0, 0)), unplayed, nothing, nothing, np.zeros(1, np.int64),
                       np.zeros(0, np.int64), highest)  # fmt: skip
     table, graph = mixed.view.table, mixed.reachable.graph
     mask = np.zeros((table.blocks, words), np.uint64)
     for c in range(table.blocks):
         for row in range(table.offsets[c], table.offsets[c + 1]):
             mask[c] |= table.theta[row] ^ table.theta[-1]
-    return Bounds(graph.states, graph.table, values, mask, table.theta, table.offsets, mixed.joint.stride, 0.0)
+    defaults = unplayed
+    policies = default_policies(mixed)
+    if model.discount < 1 and len(policies) * values.nbytes <= MEMORY:
+        defaults = np.array([policy_values(mixed, pairs, model.discount) for pairs in policies]).reshape(
+            -1, *values.shape
+        )
+    return Bounds(
+        graph.states, graph.table, values, defaults, mask, table.theta, table.offsets, mixed.joint.stride, 0.0
+    )
+
+
+def default_policies(mixed: Mixed) -> list[Ints]:
+    """The pair that each default policy takes in each state; none if the model's policy is random.
+
+    Without a policy of the model's there is one for each action: repeat it where it is legal.
+    """
+    r, model = mixed.reachable, mixed.view.erased
+    if model.functions[erased.POLICY] != 0:
+        policy = np.zeros(r.states, np.int64)
+        for state in range(1, r.states):
+            pairs = r.actions(state)
+            chosen = {int(erased.policy(model, r.graph.states, state, u)) for u in _TRIED}
+            if len(chosen) > 1:
+                return []
+            policy[state] = pairs[list(r.graph.action[pairs]).index(chosen.pop())]
+        return [policy]
+    policies = [r.graph.first[:-1].copy() for _ in range(model.actions)]
+    for state in range(1, r.states):
+        for pair in r.actions(state):
+            policies[r.graph.action[pair]][state] = pair
+    return policies
 
 
 @inlined
@@ -273,6 +307,7 @@ def _plant(
         seeds[k] = mix(random[0])
         draw_hidden(model, s, b, tree.thetas, k, random)
         tree.scenario[k] = tree.theta[k] = k
+        tree.joint[k] = joint_number(bounds, tree.thetas, k)
     tree.counts[THETAS] = tree.counts[POOL] = seeds.shape[0]
     tree.counts[NODES] = 1
     for w in range(tree.states.shape[1]):
@@ -285,6 +320,23 @@ def _plant(
     return expand(model, tree, bounds, scratch, out, 0, gamma, horizon, pruning, seeds)
 
 
+@inlined
+def joint_number(bounds: Bounds, thetas: Words, t: int) -> int:
+    """The number of a θ among all joint values; 0 where they are not listed."""
+    joint = 0
+    for c in range(bounds.mask.shape[0]):
+        for row in range(bounds.offsets[c], bounds.offsets[c + 1]):
+            same = True
+            for w in range(bounds.mask.shape[1]):
+                if (thetas[t, w] ^ bounds.value[row, w]) & bounds.mask[c, w]:
+                    same = False
+                    break
+            if same:
+                joint += (row - bounds.offsets[c]) * bounds.stride[c]
+                break
+    return joint
+
+
 @kernel
 def value_node(
     model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, node: int, gamma: float,
@@ -292,14 +344,21 @@ def value_node(
 ) -> int:  # fmt: skip
     """ℓ₀ and μ₀ of a new node; the action in which the model raised an error, DONE if none did."""
     weight = gamma ** tree.depth[node] / seeds.shape[0]
-    upper = weight * full_information(model, tree, bounds, node, gamma, horizon)
-    lower = 0.0
-    if model.functions[erased.POLICY] != 0:
+    first, last = tree.scenarios[node], tree.scenarios[node] + tree.size[node]
+    at = 0 if bounds.states.shape[0] == 0 else bounds.table[state_slot(bounds.states, bounds.table, tree.states, node)]
+    upper = weight * full_information(model, tree, bounds, node, at, gamma, horizon)
+    lower = -np.inf
+    if at > 0 and bounds.defaults.shape[0] > 0:
+        for policy in range(bounds.defaults.shape[0]):
+            total = 0.0
+            for i in range(first, last):
+                total += bounds.defaults[policy, at, tree.joint[tree.theta[i]]]
+            lower = max(lower, total)
+    elif model.functions[erased.POLICY] != 0:
         lower, failed = play_default(model, tree, scratch, out, node, -1, gamma, horizon, seeds)
         if failed != DONE:
             return failed
     else:
-        lower = -np.inf
         for a in range(model.actions):
             if erased.legal(model, tree.states, node, a):
                 repeated, failed = play_default(model, tree, scratch, out, node, a, gamma, horizon, seeds)
@@ -312,27 +371,16 @@ def value_node(
 
 
 @kernel
-def full_information(model: ErasedModel, tree: Tree, bounds: Bounds, node: int, gamma: float, horizon: int) -> float:
-    """Σ over the node's scenarios of what an agent who knows θ can have."""
+def full_information(
+    model: ErasedModel, tree: Tree, bounds: Bounds, node: int, at: int, gamma: float, horizon: int
+) -> float:
+    """Σ over the node's scenarios of what an agent who knows θ can have; `at` is the state's number, 0 if none."""
     first, last = tree.scenarios[node], tree.scenarios[node] + tree.size[node]
     total = 0.0
-    if bounds.states.shape[0] > 0:
-        at = bounds.table[state_slot(bounds.states, bounds.table, tree.states, node)]
-        if at > 0:
-            for i in range(first, last):
-                joint = 0
-                for c in range(bounds.mask.shape[0]):
-                    for row in range(bounds.offsets[c], bounds.offsets[c + 1]):
-                        same = True
-                        for w in range(bounds.mask.shape[1]):
-                            if (tree.thetas[tree.theta[i], w] ^ bounds.value[row, w]) & bounds.mask[c, w]:
-                                same = False
-                                break
-                        if same:
-                            joint += (row - bounds.offsets[c]) * bounds.stride[c]
-                            break
-                total += bounds.values[at, joint]
-            return total
+    if at > 0:
+        for i in range(first, last):
+            total += bounds.values[at, tree.joint[tree.theta[i]]]
+        return total
     if model.functions[erased.UPPER] != 0:
         for i in range(first, last):
             total += erased.upper(model, tree.states, node, tree.thetas, tree.theta[i])
@@ -420,7 +468,7 @@ def expand(
             scratch.child[i] = END
             if erased.terminal(model, out.y, j):
                 continue
-            scratch.after[i] = keep_theta(tree, tree.theta[at], out.theta)
+            scratch.after[i] = keep_theta(tree, bounds, tree.theta[at], out.theta)
             c = 0
             while c < children:
                 same = tree.seen[begin + c] == o
@@ -466,7 +514,7 @@ def expand(
 
 
 @inlined
-def keep_theta(tree: Tree, before: int, theta: Words) -> int:
+def keep_theta(tree: Tree, bounds: Bounds, before: int, theta: Words) -> int:
     """The row of θ after a step: the same one if it did not change."""
     same = True
     for w in range(theta.shape[1]):
@@ -476,6 +524,7 @@ def keep_theta(tree: Tree, before: int, theta: Words) -> int:
     row = tree.counts[THETAS]
     for w in range(theta.shape[1]):
         tree.thetas[row, w] = theta[0, w]
+    tree.joint[row] = joint_number(bounds, tree.thetas, row)
     tree.counts[THETAS] = row + 1
     return row
 
