@@ -18,7 +18,6 @@ played on the scenarios, and μ₀ is the model's `upper`, or else the largest r
 """
 
 import math
-from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -43,7 +42,9 @@ NODE_LIMIT, PAIR_LIMIT, POOL_LIMIT, THETA_LIMIT = 1_000_000, 8_000_000, 24_000_0
 _BOUND_STATES = 300_000  # x that the exact bound is computed for
 _TRIED = (0.03, 0.21, 0.5, 0.79, 0.97)  # random numbers that show whether a policy is random
 _CLOSED = 1e-6
-_SLOWEST_ROOT = 1.0  # of a step's time: what the first node may take
+_ROOT_SHARE = 0.25  # of a step's time: what the first node should take
+_FEWEST = 10  # scenarios
+_MANY = 1 << 40
 NOT_EXPANDED, END = -1, -1
 
 # Places in counts; why a trial stopped.
@@ -108,7 +109,7 @@ class Despot(Planner):
     """Search over scenarios.
 
     time, sims  seconds or trials per step
-    scenarios   K
+    scenarios   K; left out, 500, or as many as let the first node take no more than a quarter of a step's time
     pruning     λ, the price of a node of the policy tree
     xi          ξ, how much of the root's gap a trial tries to close
     particles   draws of θ in the belief, where θ cannot be listed
@@ -122,14 +123,14 @@ class Despot(Planner):
         *,
         time: float | None = None,
         sims: int | None = None,
-        scenarios: int = SCENARIOS,
+        scenarios: int | None = None,
         pruning: float = 0.0,
         xi: float = XI,
         particles: int = PARTICLES,
     ) -> None:
         super().__init__(model)
         self.budget: Budget = Budget.of(time, sims)
-        if scenarios < 1:
+        if scenarios is not None and scenarios < 1:
             raise UsageError(f"scenarios must be at least 1, not {scenarios!r}.")
         if not (math.isfinite(pruning) and pruning >= 0):
             raise UsageError(f"pruning must be a number of at least 0, not {pruning!r}.")
@@ -152,9 +153,28 @@ class Despot(Planner):
         self.view = self.model.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
         model = self.belief.erased
-        self._tree, self._bounds = _tree(model, self.scenarios), _bounds(self.model)
+        self._bounds = _bounds(self.model)
         self._room = room(model, max(2, model.outcomes))
-        k = self.scenarios
+        self.s = self.view.root()
+        self._take_scenarios(1 if self.scenarios is None else self.scenarios)
+        self._plant()  # compiles it
+        started = self.now()
+        self._plant()
+        root, allowed = self.now() - started, self.budget.seconds if self.budget.seconds is not None else math.inf
+        if self.scenarios is None:
+            self._take_scenarios(max(_FEWEST, min(SCENARIOS, int(_ROOT_SHARE * allowed / root))))
+            root *= len(self._seeds)
+        if root > allowed:
+            raise TooLarge(
+                f"{self.model.name}: one node of {model.actions} actions × {len(self._seeds)} scenarios takes "
+                f"{root:.2g} s, and a step has {allowed:g} s; give more time."
+            )
+        self._search(Budget(None, 1))  # compiles the rest
+
+    def _take_scenarios(self, k: int) -> None:
+        """Space for so many scenarios."""
+        model = self.belief.erased
+        self._tree = _tree(model, k)
         self._scratch = Scratch(
             np.zeros((1, model.x_words), np.uint64), np.zeros((1, model.theta.shape[1]), np.uint64),
             np.zeros(k, np.int32), np.zeros(k, np.int32), np.zeros(k, np.int32),
@@ -162,17 +182,6 @@ class Despot(Planner):
         )  # fmt: skip
         self._seeds = np.zeros(k, np.uint64)
         self._stream = stream(0, 1)
-        self.s = self.view.root()
-        self._plant()  # compiles it
-        started = perf_counter()
-        self._plant()
-        root = perf_counter() - started
-        if self.budget.seconds is not None and root > _SLOWEST_ROOT * self.budget.seconds:
-            raise TooLarge(
-                f"{self.model.name}: one node of {model.actions} actions × {k} scenarios takes {root:.2g} s, and a "
-                f"step has {self.budget.seconds:g} s; give fewer scenarios or more time."
-            )
-        self._search(Budget(None, 1))  # compiles the rest
 
     def reset(self, seed: int = 0) -> None:
         """Back to the first state and the prior; the seed names the random numbers of the episode."""
@@ -193,9 +202,11 @@ class Despot(Planner):
         tree, model, gamma, horizon = self._tree, self.belief.erased, self.model.discount, self.model.episode_limit
         failed = self._plant()
         while failed == DONE and (count := clock.portion(int(tree.counts[TRIALS]))) > 0:
+            # A trial may expand many nodes: where time counts, the clock is looked at between nodes.
+            trials, nodes = (count, _MANY) if budget.seconds is None else (_MANY, count)
             failed = _explore(
-                model, tree, self._bounds, self._scratch, self._room, count, gamma, horizon, self.xi, self.pruning,
-                self._seeds,
+                model, tree, self._bounds, self._scratch, self._room, trials, nodes, gamma, horizon, self.xi,
+                self.pruning, self._seeds,
             )  # fmt: skip
         if failed >= 0:
             raise faults.raised_in(self.view, self._scratch.x[0], self._scratch.theta[0], int(failed))
@@ -214,7 +225,7 @@ class Despot(Planner):
             notes = ("the search ran out of space for new nodes", *notes)
         return Decision(
             action, str(self.model.actions[action]), float(tree.lower[0]), actions, low, zero, tree.gain[pairs].copy(),
-            zero, f"DESPOT, {self.scenarios} scenarios", int(tree.counts[NODES]),
+            zero, f"DESPOT, {len(self._seeds)} scenarios", int(tree.counts[NODES]),
             bounds=(float(tree.lower[0]), float(tree.upper[0])), simulations=int(tree.counts[TRIALS]),
             steps=int(tree.counts[STEPS]), depth=int(tree.counts[DEEPEST]), notes=notes,
         )  # fmt: skip
@@ -569,10 +580,13 @@ def pruned(tree: Tree, path: Ints, length: int, pruning: float) -> bool:
 
 @kernel
 def _explore(
-    model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, trials: int, gamma: float,
-    horizon: int, xi: float, pruning: float, seeds: Words,
+    model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, trials: int, nodes: int,
+    gamma: float, horizon: int, xi: float, pruning: float, seeds: Words,
 ) -> int:  # fmt: skip
-    """Trials; the action in which the model raised an error, DONE if none did, CLOSED if nothing is left to do."""
+    """Trials, until so many nodes were expanded.
+
+    The action in which the model raised an error, DONE if none did, CLOSED if nothing is left to do.
+    """
     for _ in range(trials):
         if tree.upper[0] - tree.lower[0] <= _CLOSED or tree.counts[FULL] == 1:
             return CLOSED
@@ -584,6 +598,9 @@ def _explore(
                 tree.lower[node] = tree.upper[node] = tree.default[node]
                 break
             if tree.first[node] == NOT_EXPANDED:
+                if nodes == 0:
+                    break
+                nodes -= 1
                 failed = expand(model, tree, bounds, scratch, out, node, gamma, horizon, pruning, seeds)
                 if failed != DONE:
                     return failed
@@ -609,4 +626,6 @@ def _explore(
                 back_up_pair(tree, tree.parent[node])
         tree.counts[TRIALS] += 1
         tree.counts[DEEPEST] = max(tree.counts[DEEPEST], length - 1)
+        if nodes == 0:
+            break
     return DONE

@@ -32,6 +32,8 @@ class Battleship(Model):
 
     def __init__(self, size: int = 10, ships: int = 5) -> None:
         lengths = list(range(ships + 1, 1, -1))
+        if size > 60:
+            raise UsageError(f"Battleship({size}, {ships}): boards have up to 60 rows.")
         if ships < 1 or size < 2 or lengths[0] > size:
             raise UsageError(f"Battleship({size}, {ships}): the longest ship has {ships + 1} cells, the board {size}.")
         words = -(-size * size // 64)
@@ -57,6 +59,10 @@ class Battleship(Model):
                                     if side == 0 and 0 <= i < length:
                                         self.cells[ship, place, word] |= np.uint64(1 << bit)
                         place += 1
+        cells = np.arange(64 * words)
+        self.inside = _bitboard(cells < size * size)  # masks that keep a shift from running over an edge
+        self.not_first = _bitboard((cells < size * size) & (cells % size != 0))  # cells that have one to their left
+        self.not_last = _bitboard((cells < size * size) & (cells % size != size - 1))
         self.memory = State(corners=(np.uint64, words))
         self.state = State(fired=(np.uint64, words), hits=(np.uint64, words), left=np.int64)
         self.hidden = Population(board=(np.uint64, words), place=(np.int64, ships))
@@ -142,14 +148,18 @@ class Battleship(Model):
 
     def policy(m: Any, x: Any, u: float) -> int:
         """The first cell beside a hit, else the first where a ship may be."""
-        best, chosen = -1, 0
-        for cell in range(m.size * m.size):
-            worth = promise(m, x, cell)
-            if worth > best:
-                best, chosen = worth, cell
-                if best == 2:
-                    break
-        return chosen
+        open_cell = any_cell = -1
+        for word in range(x.fired.shape[0]):
+            free = m.inside[word] & ~x.fired[word]
+            promising = free & ~corners(m, x.hits, word)
+            beside = promising & sides(m, x.hits, word)
+            if beside:
+                return 64 * word + lowest(beside)
+            if promising and open_cell < 0:
+                open_cell = 64 * word + lowest(promising)
+            if free and any_cell < 0:
+                any_cell = 64 * word + lowest(free)
+        return open_cell if open_cell >= 0 else any_cell
 
     def success(self, x: Any, theta: Any) -> bool:
         """Every ship is sunk."""
@@ -189,39 +199,36 @@ class Battleship(Model):
         axes.tick_params(length=0)
 
 
-def was_hit(m: Any, x: Any, row: int, col: int) -> bool:
-    """Whether there is a hit at a place, which may be off the board."""
-    if not (0 <= row < m.size and 0 <= col < m.size):
-        return False
-    cell = row * m.size + col
-    return (x.hits[cell // 64] >> np.uint64(cell % 64)) & np.uint64(1) != 0
+def shifted(board: Any, word: int, by: int) -> Any:
+    """A word of the bitboard with every cell moved on by so many, or back if that is negative."""
+    moved = np.uint64(0)
+    if by > 0:
+        moved = board[word] << np.uint64(by)
+        if word > 0:
+            moved |= board[word - 1] >> np.uint64(64 - by)
+    else:
+        moved = board[word] >> np.uint64(-by)
+        if word + 1 < board.shape[0]:
+            moved |= board[word + 1] << np.uint64(64 + by)
+    return moved
 
 
-def hit_diagonally(m: Any, x: Any, cell: int) -> bool:
-    """Whether a diagonal neighbour was hit, so that no ship is here."""
-    row, col = cell // m.size, cell % m.size
-    return (
-        was_hit(m, x, row - 1, col - 1)
-        or was_hit(m, x, row - 1, col + 1)
-        or was_hit(m, x, row + 1, col - 1)
-        or was_hit(m, x, row + 1, col + 1)
-    )
+def sides(m: Any, board: Any, word: int) -> Any:
+    """Cells beside those of a board; a word of them."""
+    right, left = shifted(board, word, 1) & m.not_first[word], shifted(board, word, -1) & m.not_last[word]
+    return right | left | shifted(board, word, m.size) | shifted(board, word, -m.size)
 
 
-def promise(m: Any, x: Any, cell: int) -> int:
-    """-1 for a cell that was fired at, 0 if no ship can be there, 2 beside a hit, else 1."""
-    row, col = cell // m.size, cell % m.size
-    if (x.fired[cell // 64] >> np.uint64(cell % 64)) & np.uint64(1):
-        return -1
-    if hit_diagonally(m, x, cell):
-        return 0
-    beside = (
-        was_hit(m, x, row - 1, col)
-        or was_hit(m, x, row + 1, col)
-        or was_hit(m, x, row, col - 1)
-        or was_hit(m, x, row, col + 1)
-    )
-    return 2 if beside else 1
+def corners(m: Any, board: Any, word: int) -> Any:
+    """Cells diagonally beside those of a board, where no ship can be if the board holds hits; a word of them."""
+    right = shifted(board, word, m.size + 1) | shifted(board, word, 1 - m.size)
+    left = shifted(board, word, m.size - 1) | shifted(board, word, -1 - m.size)
+    return (right & m.not_first[word]) | (left & m.not_last[word])
+
+
+def lowest(word: Any) -> int:
+    """The number of the lowest bit that is set."""
+    return ones((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
 def touches(m: Any, ship: int, place: int, other: int, other_place: int) -> bool:
@@ -342,12 +349,20 @@ def repair(m: Any, x: Any, theta: Any, random: Any) -> bool:
 
 
 def ones(word: Any) -> int:
-    """The number of bits that are set."""
-    count = 0
-    while word:
-        word &= word - np.uint64(1)
-        count += 1
-    return count
+    """The number of bits that are set: counted in pairs, in fours, in bytes, and added up."""
+    pairs = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    fours = (pairs & np.uint64(0x3333333333333333)) + ((pairs >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    count = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    count += count >> np.uint64(8)
+    count += count >> np.uint64(16)
+    count += count >> np.uint64(32)
+    return int(count & np.uint64(0x7F))
+
+
+def _bitboard(cells: Any) -> Any:
+    """The words of a board given as one truth value for each cell."""
+    bits = np.left_shift(np.uint64(1), np.arange(64, dtype=np.uint64))
+    return np.array([bits[row].sum(dtype=np.uint64) for row in cells.reshape(-1, 64)], np.uint64)
 
 
 def _mark(x: Any, cell: int) -> str | None:
