@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
 from pomdplite.errors import NotConverging, TooLarge, UsageError
+from pomdplite.experiments.cluster import ClusterPlayers
 from pomdplite.experiments.episode import Episode
 from pomdplite.experiments.parallel import plain_interrupts, play
 from pomdplite.experiments.results import Cell, Results
@@ -27,13 +29,14 @@ class Players(Protocol):
     def play(self, cell: Cell, planner: Planner, seed: int, indices: Sequence[int]) -> Iterator[list[Episode]]:
         """Play these episodes with the prepared planner, in any order, and give them as they end."""
 
+    def close(self) -> None:
+        """The study is over."""
+
 
 class LocalPlayers:
     """Processes of this machine."""
 
     def __init__(self, workers: int | None, watcher: Watcher) -> None:
-        if workers is not None and workers < 1:
-            raise UsageError(f"workers must be at least 1, not {workers}.")
         self.workers, self._watcher = workers or cores(), watcher
         self.place = {"workers": str(self.workers)}
 
@@ -45,6 +48,9 @@ class LocalPlayers:
             self._watcher.note(f"{cell.planner} has a budget in seconds: {workers} workers, one for each core")
         yield from play(planner, seed, indices, min(workers, len(indices)))
 
+    def close(self) -> None:
+        """Nothing to leave: the processes end with their cell."""
+
 
 def cores() -> int:
     """The cores that this process may use."""
@@ -55,9 +61,12 @@ def run_study(
     study: Study, path: str | Path, *, workers: int | None = None, dask: str | None = None, watcher: Watcher
 ) -> Results:
     """Play what is missing of a study, and give what its file then holds."""
-    players: Players = LocalPlayers(workers, watcher)
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers must be at least 1, not {workers}.")
     with Store.create(path, study) as store:
-        _fill(study, store, players, watcher)
+        players: Players = LocalPlayers(workers, watcher) if dask is None else ClusterPlayers(dask, watcher)
+        with closing(players):
+            _fill(study, store, players, watcher)
         return store.results()
 
 

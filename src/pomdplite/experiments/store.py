@@ -8,25 +8,22 @@ two programs may fill one file.
 import hashlib
 import json
 import os
-import platform
 import sqlite3
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.episode import Episode
+from pomdplite.experiments.provenance import machine, versions
 from pomdplite.experiments.results import Cell, CellResult, Results
 from pomdplite.experiments.study import Study
 
 SCHEMA = 1  # of the tables below; a file with a larger number is from a newer version
 _APPLICATION = 0x504C5445  # "PLTE": what SQLite's header says that the file is for
 _PATIENCE = 60.0  # seconds to wait for another program's write
-_STOOD_ON = ("numpy", "numba", "llvmlite")  # packages that results may depend on
 
 _TABLES = """
 CREATE TABLE study (configuration TEXT NOT NULL, title TEXT NOT NULL, seed INTEGER NOT NULL, clock TEXT NOT NULL,
@@ -58,11 +55,10 @@ class Store:
         path = Path(path)
         if not path.is_file():
             raise UsageError(f"no study's file {path}.")
-        with _told(path):
-            # Without a log beside it nobody is writing, and a file in a folder one may not write to can be read.
-            still = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
-            uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
-            store = cls(path, sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True))
+        # Without a log beside it nobody is writing, and a file in a folder one may not write to can be read.
+        still = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
+        uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
+        with _connected(path, uri) as store:
             if not store._is_study():
                 raise UsageError(f"{path} is empty: it holds no study.")
         return store
@@ -77,8 +73,7 @@ class Store:
             raise UsageError(f"cannot write {path}: it is a folder.")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise UsageError(f"cannot write {path}: no permission.")
-        with _told(path):
-            store = cls(path, sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None))
+        with _connected(path, f"{path.absolute().as_uri()}?mode=rwc") as store:
             if not store._is_study():
                 store._use_log()
                 with store._transaction():
@@ -97,7 +92,7 @@ class Store:
 
     def begin_run(self, place: dict[str, str]) -> None:
         """Note who plays now, on what: versions, machine, and `place`."""
-        row = (time.strftime("%Y-%m-%d %H:%M:%S%z"), json.dumps(_versions()), json.dumps(_machine() | place))
+        row = (time.strftime("%Y-%m-%d %H:%M:%S%z"), json.dumps(versions()), json.dumps(machine() | place))
         with _told(self.path):
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?)", row)
 
@@ -161,8 +156,8 @@ class Store:
                 )
                 for number, problem, planner, parameters, episodes, reason, preparation in rows
             )  # fmt: skip
-            versions, machine = (_all_of([json.loads(run[i]) for run in runs]) for i in range(2))
-            return Results(title, seed, clock, cells, configuration, versions, machine)
+            made_with = (_all_of([json.loads(run[i]) for run in runs]) for i in range(2))
+            return Results(title, seed, clock, cells, configuration, *made_with)
 
     def _is_study(self) -> bool:
         """Whether there is a study in the file; False if it is new. Anything else is refused."""
@@ -237,6 +232,18 @@ def _told(path: Path) -> Iterator[None]:
         raise PomdpLiteError(f"{path} is damaged, or not a study's file: {error}.") from None
 
 
+@contextmanager
+def _connected(path: Path, uri: str) -> Iterator[Store]:
+    """An open file, to look at; closed again if it is refused."""
+    with _told(path):
+        connection = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
+        try:
+            yield Store(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+
+
 def _episode(
     index: int,
     discounted: float,
@@ -284,27 +291,6 @@ def _sources(study: Study) -> dict[str, str]:
     named = {cell.problem: Path(cell.problem.rpartition(":")[0]).expanduser() for cell in study.cells}
     files = {problem: file for problem, file in named.items() if file.suffix == ".py"}
     return {problem: hashlib.sha256(file.read_bytes()).hexdigest() for problem, file in files.items()}
-
-
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version} | {
-        name: metadata.version(name) for name in ("pomdplite", *_STOOD_ON)
-    }
-
-
-def _machine() -> dict[str, str]:
-    return {"processor": _processor(), "cores": str(os.cpu_count()), "system": platform.platform(),
-            "byte order": sys.byteorder}  # fmt: skip
-
-
-def _processor() -> str:
-    """The processor's name; Python's own answer is empty on Linux."""
-    about = Path("/proc/cpuinfo")
-    if about.is_file():
-        for line in about.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _all_of(runs: Sequence[dict[str, str]]) -> dict[str, str]:

@@ -40,11 +40,11 @@ class StudyText:
     def _line(self, block: int | None, keys: tuple[str, ...]) -> int | None:
         """The most exact line there is: of the key, of its table or list, of the default at the top, of the block."""
         here = [entry for entry in self._entries() if entry.block == block]
-        for entry in here:
-            if entry.path == keys:
-                return entry.line
-            if entry.path == keys[:1]:
-                return self._line_with(keys[1], entry.line)
+        lines = {entry.path: entry.line for entry in reversed(here)}
+        if keys in lines:
+            return lines[keys]
+        if keys[:1] in lines and keys:
+            return self._line_with(keys[-1], lines[keys[:1]])
         if block is not None and keys and keys[0] in self.content:
             return self._line(None, keys)
         return here[0].line if here and block is not None else None
