@@ -15,10 +15,7 @@ from test_studies import bench, facts, wait_for_rows
 import pomdplite as pl
 from pomdplite.experiments.watching import Watcher
 
-pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'pomdplite[cluster]'")
-
-# distributed's own: the client's thread and sockets are still closing when the interpreter looks.
-pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::pytest.PytestUnraisableExceptionWarning")
+distributed = pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'pomdplite[cluster]'")
 
 STUDY = {"title": "t", "problems": ["tiger"], "planners": ["pomdp-lite"], "seed": 4}
 
@@ -40,6 +37,8 @@ def cluster(workers: int) -> Iterator[tuple[str, int, list[int]]]:
     started = [subprocess.Popen(command, **quiet) for command in (scheduler, *[worker] * workers)]
     try:
         wait_until(lambda: answers(address), "the scheduler answers")
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=60)
         yield address, started[0].pid, [process.pid for process in started[1:]]
     finally:
         for process in started:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.episode import Episode
@@ -147,15 +147,11 @@ class Store:
             configuration, title, seed, clock = self._db.execute(
                 "SELECT configuration, title, seed, clock FROM study"
             ).fetchone()
-            rows = self._db.execute("SELECT * FROM cells ORDER BY cell").fetchall()
             runs = self._db.execute("SELECT versions, machine FROM runs ORDER BY rowid").fetchall()
             cells = tuple(
-                CellResult(
-                    Cell(problem, planner, json.loads(parameters), episodes), self.episodes(number), reason,
-                    preparation or 0.0,
-                )
-                for number, problem, planner, parameters, episodes, reason, preparation in rows
-            )  # fmt: skip
+                CellResult(row.cell, self.episodes(row.number), row.reason, row.preparation_seconds)
+                for row in self._cells()
+            )
             made_with = (_all_of([json.loads(run[i]) for run in runs]) for i in range(2))
             return Results(title, seed, clock, cells, configuration, *made_with)
 
@@ -200,15 +196,31 @@ class Store:
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def _must_be_of(self, study: Study) -> None:
-        """Refuse a file of another study."""
-        configuration, sources = self._db.execute("SELECT configuration, sources FROM study").fetchone()
-        difference = _difference(Study.parse(configuration, str(self.path)), study)
+        """Refuse a file of another study; the title does not matter."""
+        seed, clock, sources = self._db.execute("SELECT seed, clock, sources FROM study").fetchone()
+        difference = None
+        if seed != study.seed:
+            difference = f"its seed is {seed}, not {study.seed}"
+        elif clock != study.clock:
+            difference = f"its clock is {clock}, not {study.clock}"
+        else:
+            difference = _difference([row.cell for row in self._cells()], study.cells)
         if difference is None:
-            for problem, source in _sources(study).items():
-                if json.loads(sources).get(problem) != source:
-                    difference = f"the file of {problem} has changed since"
+            stored = json.loads(sources)
+            changed = [problem for problem, source in _sources(study).items() if stored.get(problem) != source]
+            difference = f"the file of {changed[0]} has changed since" if changed else None
         if difference is not None:
             raise UsageError(f"{self.path} holds another study: {difference}. Give another file.")
+
+    def _cells(self) -> list["_CellRow"]:
+        """The cells, in the study's order."""
+        return [
+            _CellRow(number, Cell(problem, planner, json.loads(parameters), episodes), reason, seconds or 0.0)
+            for number, problem, planner, parameters, episodes, reason, seconds in self._db.execute(
+                "SELECT cell, problem, planner, parameters, episodes, reason, preparation_seconds FROM cells "
+                "ORDER BY cell"
+            )
+        ]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -219,6 +231,15 @@ class Store:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
+
+
+class _CellRow(NamedTuple):
+    """A cell as it stands in the file."""
+
+    number: int
+    cell: Cell
+    reason: str | None
+    preparation_seconds: float
 
 
 @contextmanager
@@ -264,12 +285,9 @@ def _episode(
     )  # fmt: skip
 
 
-def _difference(stored: Study, study: Study) -> str | None:
-    """What another study it is, in words; the title does not matter."""
-    for name in ("seed", "clock"):
-        if getattr(stored, name) != getattr(study, name):
-            return f"its {name} is {getattr(stored, name)}, not {getattr(study, name)}"
-    there, wanted = ({cell.key: cell for cell in s.cells} for s in (stored, study))
+def _difference(stored: Sequence[Cell], given: Sequence[Cell]) -> str | None:
+    """What other cells they are, in words; None if they are the same."""
+    there, wanted = ({cell.key: cell for cell in cells} for cells in (stored, given))
     for key, cell in wanted.items():
         if key not in there:
             return f"it has no {_described(cell)}"

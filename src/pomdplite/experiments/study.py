@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -92,8 +93,8 @@ class Study:
 
     @classmethod
     def find(cls, name: str) -> "Study":
-        """A study by the path of its file (with a dot or a slash in it) or by its name."""
-        return cls.read(name) if name.endswith(".toml") or "/" in name or Path(name).is_file() else cls.named(name)
+        """A study by its name, or by the path of its file."""
+        return cls.read(name) if name.endswith(".toml") or "/" in name else cls.named(name)
 
     def toml(self) -> str:
         """The study as TOML, one block per cell; `parse` gives the same study back."""
@@ -208,11 +209,12 @@ def _sweep(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _guilty(message: str, planner: str, block: Mapping[str, Any], top: Mapping[str, Any]) -> tuple[str, ...]:
     """The key that a planner complains of, as far as its words tell."""
+    words = re.findall(r"\w+", message)
     for table in (planner, "options"):
         for key in block.get(table, {}):
-            if key in message:
+            if key in words:
                 return table, key
-    return next(((key,) for key in _BUDGETS if key in message and (key in block or key in top)), ("planners", planner))
+    return next(((key,) for key in _BUDGETS if key in words and (key in block or key in top)), ("planners", planner))
 
 
 def _names(block: Mapping[str, Any], key: str, number: int, source: StudyText) -> list[str]:
