@@ -70,7 +70,7 @@ class Screen(Watcher):
     """A line for each cell that is finished, and below them a bar for the one under way and one for all."""
 
     def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), TimeRemainingColumn())
         self.progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
         self.total: int | None = None  # episodes of the whole study; None before it has begun
         self.done = 0  # of them, before this start
