@@ -55,6 +55,13 @@ def test_readme(tmp_path, monkeypatch):
     assert "planner" in scope
 
 
+def test_studies_page(tmp_path, monkeypatch):
+    scope = run_blocks("docs/studies.md", tmp_path, monkeypatch)
+    assert scope["results"].missing == 0
+    (shown,) = (text for language, text in blocks("docs/studies.md") if language == "toml")
+    assert len(scope["pl"].Study.parse(shown).cells) == 10
+
+
 @pytest.mark.parametrize("script", sorted(p.name for p in (ROOT / "examples").glob("*.py") if p.name != "demo.py"))
 def test_examples(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

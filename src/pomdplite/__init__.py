@@ -11,7 +11,7 @@ from pomdplite.errors import (
     TooLarge,
     UsageError,
 )
-from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
+from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, evaluate, run_episode
 from pomdplite.layout import Hidden, Population, State, independent
 from pomdplite.mdp.transform import MdpSet, from_mdps, to_mdps
 from pomdplite.model import Model
@@ -63,10 +63,12 @@ __all__ = [
     "Population",
     "Qmdp",
     "Report",
+    "Results",
     "RockSample",
     "Sarsop",
     "State",
     "Step",
+    "Study",
     "Tiger",
     "TooLarge",
     "UsageError",

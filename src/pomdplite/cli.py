@@ -18,6 +18,7 @@ from rich.table import Table
 import pomdplite
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
+from pomdplite.commands.bench import bench
 from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
 from pomdplite.experiments.evaluate import standard_error
@@ -50,6 +51,8 @@ ClockOption = Annotated[
     str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
 ]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
+
+app.command()(bench)
 
 
 @app.command("list")
@@ -196,10 +199,6 @@ def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers
         try:
             evaluate(planner.model, planner, episodes, seed, workers=workers, on_episode=on_episode)
         except KeyboardInterrupt:
-            interrupted = True
-        except SystemError as error:  # how Ctrl-C comes out of a compiled function
-            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-                raise
             interrupted = True
         except PomdpLiteError:
             if finished:

@@ -1,6 +1,8 @@
-"""Episodes and their evaluation."""
+"""Episodes, their evaluation, and studies."""
 
 from pomdplite.experiments.episode import Episode, Step, run_episode
 from pomdplite.experiments.evaluate import Evaluation, evaluate
+from pomdplite.experiments.results import Results
+from pomdplite.experiments.study import Study
 
-__all__ = ["Episode", "Evaluation", "Step", "evaluate", "run_episode"]
+__all__ = ["Episode", "Evaluation", "Results", "Step", "Study", "evaluate", "run_episode"]

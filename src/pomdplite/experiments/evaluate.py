@@ -1,21 +1,20 @@
 """Many episodes, alone or on worker processes, with the same result to the last byte."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pomdplite.errors import UsageError
-from pomdplite.experiments.episode import Episode, run_episode
+from pomdplite.experiments.episode import Episode
 from pomdplite.experiments.parallel import play
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make
-from pomdplite.worlds import ModelWorld
 
 Z95 = 1.959963984540054  # normal quantile of a 95 % interval
 
@@ -128,19 +127,11 @@ def evaluate(
         raise UsageError("the planner was made for another model object than the one to evaluate on.")
     planner.prepare()
     finished: list[Episode] = []
-    for episode in _played(planner, seed, episodes, min(workers, episodes)):
-        finished.append(episode)
+    for batch in play(planner, seed, range(episodes), min(workers, episodes)):
+        finished += batch
         if on_episode is not None:
-            on_episode(episode)
+            for episode in batch:
+                on_episode(episode)
     finished.sort(key=lambda e: e.index)
     name = problem if isinstance(problem, str) else model.name
     return Evaluation(name, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)
-
-
-def _played(planner: Planner, seed: int, episodes: int, workers: int) -> Iterator[Episode]:
-    if workers == 1:
-        world = ModelWorld(planner.model)
-        for index in range(episodes):
-            yield run_episode(planner, world, seed, index)
-        return
-    yield from play(planner, seed, range(episodes), workers)

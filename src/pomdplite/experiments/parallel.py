@@ -1,4 +1,4 @@
-"""Episodes on worker processes: handed out in small batches, given back one by one, workers watched.
+"""Episodes in this process or on worker processes: handed out in small batches, given back as they end.
 
 Forked workers inherit the prepared planner; where there is no fork they get a copy and prepare it themselves.
 Which worker plays an episode changes nothing in it, so neither does their number.
@@ -8,7 +8,8 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -18,10 +19,34 @@ from pomdplite.planners.base import Planner
 from pomdplite.worlds import ModelWorld
 
 _BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
+_SEND_SECONDS = 0.02  # episodes that end closer together than this are sent together
 
 
-def play(planner: Planner, seed: int, indices: range, workers: int) -> Iterator[Episode]:
-    """Play these episodes, in any order; an error in a worker is raised here."""
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Ctrl-C inside a compiled function comes out as a SystemError; here it is a KeyboardInterrupt again."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
+def play(planner: Planner, seed: int, indices: Sequence[int], workers: int) -> Iterator[list[Episode]]:
+    """Play these episodes, in any order, and give them as they end; an error in a worker is raised here."""
+    if workers == 1:
+        planner.prepare()
+        world = ModelWorld(planner.model)
+        for index in indices:
+            with plain_interrupts():
+                episode = run_episode(planner, world, seed, index)
+            yield [episode]
+    else:
+        yield from _shared_out(planner, seed, indices, workers)
+
+
+def _shared_out(planner: Planner, seed: int, indices: Sequence[int], workers: int) -> Iterator[list[Episode]]:
     context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     waiting = list(reversed(indices))
     pipes: dict[Any, tuple[Connection, Any]] = {}  # parent's end -> (itself, process)
@@ -39,9 +64,11 @@ def play(planner: Planner, seed: int, indices: range, workers: int) -> Iterator[
         while busy:
             for pipe in wait(list(busy)):
                 episodes, seconds, error = _receive(pipe, pipes[pipe][1])
-                yield from episodes
+                yield episodes
                 if error is not None:
                     raise error
+                if seconds is None:
+                    continue  # there is more to come of this batch
                 if seconds < _BATCH_SECONDS:
                     batch[pipe] = min(2 * batch[pipe], 1 + len(waiting) // (2 * workers))
                 busy.discard(pipe)
@@ -63,7 +90,7 @@ def _hand_out(pipe: Any, waiting: list[int], count: int) -> set[Any]:
     return {pipe}
 
 
-def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float, BaseException | None]:
+def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float | None, BaseException | None]:
     try:
         return pipe.recv()
     except EOFError:
@@ -87,9 +114,14 @@ def _work(planner: Planner, seed: int, pipe: Connection) -> None:
             batch = pipe.recv()
         except EOFError:
             return
-        started, episodes, error = time.perf_counter(), [], None
+        started, error = time.perf_counter(), None
+        episodes: list[Episode] = []
+        sent = started
         try:
             for index in batch:
+                if episodes and time.perf_counter() - sent > _SEND_SECONDS:
+                    pipe.send((episodes, None, None))
+                    episodes, sent = [], time.perf_counter()
                 episodes.append(run_episode(planner, world, seed, index))
         except Exception as problem:  # noqa: BLE001  sent to the parent, which raises it
             error = problem

@@ -1,11 +1,20 @@
 """What a study found: for each cell the episodes that were played, or the reason why there are none."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from pomdplite.errors import UsageError
 from pomdplite.experiments.episode import Episode
 from pomdplite.experiments.evaluate import Evaluation
+
+# Of a frame: one row per episode.
+_COLUMNS = (
+    "problem", "planner", "parameters", "seed", "episode", "return", "undiscounted", "success", "steps", "cut",
+    "seconds_per_step", "simulations_per_step", "model_steps_per_step", "notes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,3 +58,35 @@ class Results:
     configuration: str  # the study as TOML
     versions: dict[str, str]  # of Python, of this library and of what it stands on
     machine: dict[str, str]  # processor, cores, system
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Results":
+        """What a study's file holds, finished or not."""
+        from pomdplite.experiments.store import Store  # which needs this module
+
+        with Store.open(path) as store:
+            return store.results()
+
+    @property
+    def missing(self) -> int:
+        """Episodes that are wanted and not there; of a cell that cannot be played none are wanted."""
+        return sum(r.cell.episodes - len(r.episodes) for r in self.cells if r.reason is None)
+
+    def frame(self) -> Any:
+        """A pandas DataFrame with one row per episode."""
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError("frame() needs pandas: pip install 'pomdplite[frames]'.") from None
+        return pandas.DataFrame(list(self._rows()), columns=list(_COLUMNS))
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for result in self.cells:
+            cell = result.cell
+            parameters = json.dumps(cell.parameters, sort_keys=True)
+            for e in result.episodes:
+                steps = max(1, e.steps)
+                yield (
+                    cell.problem, cell.planner, parameters, self.seed, e.index, e.discounted, e.undiscounted, e.success,
+                    e.steps, e.cut, e.seconds / steps, e.simulations / steps, e.model_steps / steps, "; ".join(e.notes),
+                )  # fmt: skip

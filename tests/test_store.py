@@ -1,0 +1,182 @@
+"""A study's file: what it keeps, and what it refuses."""
+
+import sqlite3
+
+import pytest
+
+import pomdplite as pl
+from pomdplite.experiments.store import SCHEMA, Store
+
+
+def tiger(**changes) -> pl.Study:
+    given = {"title": "tiger", "problems": ["tiger"], "planners": ["qmdp"], "episodes": 8, "seed": 2}
+    return pl.Study(**given | changes)
+
+
+def episode(index: int, **changes) -> pl.Episode:
+    given = {"discounted": 0.1 + index, "undiscounted": 1.0, "steps": 3, "seconds": 0.25, "success": None, "cut": True,
+             "notes": ("ein Geräusch", "b"), "simulations": 7, "model_steps": 70}  # fmt: skip
+    return pl.Episode(index, **given | changes)
+
+
+def test_an_episode_comes_back_as_it_was(tmp_path):
+    given = [episode(5, success=True, cut=False), episode(1), episode(3, success=False, notes=())]
+    with Store.create(tmp_path / "s.db", tiger()) as store:
+        store.add(0, given)
+        assert store.episodes(0) == tuple(sorted(given, key=lambda e: e.index))
+
+
+def test_an_episode_is_written_once(tmp_path):
+    with Store.create(tmp_path / "s.db", tiger()) as store:
+        store.add(0, [episode(1)])
+        store.add(0, [episode(1, discounted=99.0), episode(2)])
+        assert [(e.index, e.discounted) for e in store.episodes(0)] == [(1, 1.1), (2, 2.1)]
+
+
+def test_rows_are_there_for_others_at_once(tmp_path):
+    with Store.create(tmp_path / "s.db", tiger()) as store:
+        store.add(0, [episode(1)])
+        assert len(pl.Results.read(tmp_path / "s.db").cells[0].episodes) == 1
+        assert store._db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+
+
+def test_a_ctrl_c_while_writing_loses_nothing(tmp_path, monkeypatch):
+    with Store.create(tmp_path / "s.db", tiger()) as store:
+        write, calls = store._write, []
+
+        def interrupted(rows):
+            calls.append(rows)
+            if len(calls) == 1:
+                raise KeyboardInterrupt
+            write(rows)
+
+        monkeypatch.setattr(store, "_write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.add(0, [episode(1)])
+        assert len(store.episodes(0)) == 1
+
+
+def test_anyone_can_read_the_rows_with_sqlite(tmp_path):
+    tiger().run(tmp_path / "s.db", workers=1)
+    db = sqlite3.connect(tmp_path / "s.db")
+    rows = db.execute(
+        "SELECT problem, planner, parameters, seed, episode, discounted, steps, seconds_per_step FROM rows"
+    ).fetchall()
+    db.close()
+    assert [row[:5] for row in rows] == [("tiger", "qmdp", "{}", 2, i) for i in range(8)]
+    expected = pl.evaluate("tiger", "qmdp", episodes=8, seed=2)
+    assert [row[5] for row in rows] == list(expected.returns) and all(row[7] > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"seed": 3}, "its seed is 2, not 3"),
+        ({"clock": "cpu"}, "its clock is wall, not cpu"),
+        ({"episodes": 9}, "it has 8 episodes of qmdp on tiger, not 9"),
+        ({"planners": ["mean-mdp"]}, "it has no mean-mdp on tiger"),
+        ({"options": {"ties": "random"}}, "it has no qmdp on tiger with ties = random"),
+        ({"problems": ["tiger", "rocksample-4-4"]}, "it has no qmdp on rocksample-4-4"),
+    ],
+)
+def test_a_file_of_another_study_is_refused(tmp_path, changes, reason):
+    file = tmp_path / "s.db"
+    Store.create(file, tiger()).__exit__()
+    before = file.read_bytes()
+    with pytest.raises(pl.UsageError, match=f"s.db holds another study: {reason}"):
+        tiger(**changes).run(file)
+    assert file.read_bytes() == before
+
+
+def test_a_study_with_fewer_cells_is_another(tmp_path):
+    Store.create(tmp_path / "s.db", tiger(planners=["qmdp", "mean-mdp"])).__exit__()
+    with pytest.raises(pl.UsageError, match="it has mean-mdp on tiger, which this one has not"):
+        tiger().run(tmp_path / "s.db")
+    with pytest.raises(pl.UsageError, match="cells are in another order"):
+        tiger(planners=["mean-mdp", "qmdp"]).run(tmp_path / "s.db")
+
+
+def test_another_title_is_the_same_study(tmp_path):
+    tiger().run(tmp_path / "s.db", workers=1)
+    assert tiger(title="other").run(tmp_path / "s.db").title == "tiger"
+
+
+def test_a_model_that_was_edited_is_another(tmp_path):
+    robot = tmp_path / "robot.py"
+    robot.write_text("import pomdplite as pl\nclass Robot(pl.Tiger):\n    '''A robot.'''\n")
+    study = tiger(problems=[f"{robot}:Robot"])
+    study.run(tmp_path / "s.db", workers=1)
+    robot.write_text(robot.read_text() + "    discount = 0.9\n")
+    with pytest.raises(pl.UsageError, match=r"the file of .*robot.py:Robot has changed since"):
+        study.run(tmp_path / "s.db", workers=1)
+
+
+def test_a_newer_file_is_refused(tmp_path):
+    file = tmp_path / "s.db"
+    Store.create(file, tiger()).__exit__()
+    db = sqlite3.connect(file)
+    db.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+    db.close()
+    for use in (lambda: tiger().run(file), lambda: pl.Results.read(file)):
+        with pytest.raises(pl.UsageError, match=f"newer version of pomdplite .format {SCHEMA + 1}"):
+            use()
+
+
+def test_a_damaged_file_is_told(tmp_path):
+    file = tmp_path / "s.db"
+    tiger(episodes=400).run(file, workers=1)
+    whole = file.read_bytes()
+    for damaged in (
+        b"not a database at all" * 300,
+        whole[: len(whole) // 2],
+        whole[:8192] + b"\xff" * (len(whole) - 8192),
+    ):
+        file.write_bytes(damaged)
+        for use in (lambda: tiger(episodes=400).run(file), lambda: pl.Results.read(file)):
+            with pytest.raises(pl.PomdpLiteError, match=r"s\.db is damaged, or not a study's file"):
+                use()
+        assert file.read_bytes() == damaged
+
+
+def test_a_foreign_database_is_refused_and_left_alone(tmp_path):
+    file = tmp_path / "photos.db"
+    db = sqlite3.connect(file)
+    db.execute("CREATE TABLE photos (name)")
+    db.close()
+    with pytest.raises(pl.UsageError, match="a database, but not a study's"):
+        tiger().run(file)
+    db = sqlite3.connect(file)
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("photos",)]
+    db.close()
+
+
+def test_places_where_no_file_can_be(tmp_path):
+    with pytest.raises(pl.UsageError, match="there is no folder"):
+        tiger().run(tmp_path / "no" / "s.db")
+    with pytest.raises(pl.UsageError, match="it is a folder"):
+        tiger().run(tmp_path)
+    with pytest.raises(pl.UsageError, match=r"no study's file .*none\.db"):
+        pl.Results.read(tmp_path / "none.db")
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(pl.UsageError, match="is empty"):
+        pl.Results.read(tmp_path / "empty.db")
+    assert tiger().run(tmp_path / "empty.db", workers=1).missing == 0  # an empty file is a new one
+
+
+def test_results_tell_with_what_they_were_made(tmp_path):
+    results = tiger().run(tmp_path / "s.db", workers=1)
+    assert results.versions["pomdplite"] == pl.__version__ and "numba" in results.versions
+    assert results.machine["cores"] and results.machine["system"] and results.machine["workers"] == "1"
+    assert pl.Study.parse(results.configuration) == tiger()
+    assert pl.Results.read(tmp_path / "s.db") == results
+
+
+def test_a_frame_has_a_row_for_each_episode(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    results = tiger().run(tmp_path / "s.db", workers=1)
+    frame = results.frame()
+    assert list(frame["return"]) == [e.discounted for e in results.cells[0].episodes]
+    assert list(frame["episode"]) == list(range(8)) and set(frame["planner"]) == {"qmdp"}
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(pl.UsageError, match=r"pip install 'pomdplite\[frames\]'"):
+        results.frame()
