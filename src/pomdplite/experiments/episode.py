@@ -22,6 +22,7 @@ class Episode:
     success: bool | None  # None where the problem does not define it
     cut: bool  # ended by the step limit
     notes: tuple[str, ...] = ()  # what the planner had to say, each once
+    simulations: int = 0  # of all steps, where the planner searches
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,13 @@ def run_episode(
     world.reset(seed, index)
     planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
     total = plain = seconds = 0.0
-    discount, over, t = 1.0, False, 0
+    discount, over, t, simulations = 1.0, False, 0, 0
     notes: dict[str, None] = {}
     limit = model.episode_limit
     while not over and t < limit:
         decision = planner.decide()
         notes.update(dict.fromkeys(decision.notes))
+        simulations += decision.simulations
         x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
         started = planner.now()
@@ -66,4 +68,4 @@ def run_episode(
             look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
                       planner.belief.marginals(), over))  # fmt: skip
         t += 1
-    return Episode(index, total, plain, t, seconds, world.success, not over, tuple(notes))
+    return Episode(index, total, plain, t, seconds, world.success, not over, tuple(notes), simulations)
