@@ -18,6 +18,7 @@ from rich.table import Table
 import pomdplite
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
+from pomdplite.commands.report import report
 from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
 from pomdplite.experiments.evaluate import standard_error
@@ -388,6 +389,9 @@ def watch(
     )
     if pictures is not None:
         out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+
+
+app.command()(report)
 
 
 def _version(value: bool) -> None:

@@ -22,7 +22,8 @@ class Episode:
     success: bool | None  # None where the problem does not define it
     cut: bool  # ended by the step limit
     notes: tuple[str, ...] = ()  # what the planner had to say, each once
-    simulations: int = 0  # of all steps, where the planner searches
+    simulations: int = 0  # of all decisions together
+    model_steps: int = 0  # simulated, of all decisions together
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,15 @@ def run_episode(
     world.reset(seed, index)
     planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
     total = plain = seconds = 0.0
-    discount, over, t, simulations = 1.0, False, 0, 0
+    discount, over, t = 1.0, False, 0
+    simulations = model_steps = 0
     notes: dict[str, None] = {}
     limit = model.episode_limit
     while not over and t < limit:
         decision = planner.decide()
         notes.update(dict.fromkeys(decision.notes))
         simulations += decision.simulations
+        model_steps += decision.steps
         x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
         started = planner.now()
@@ -68,4 +71,5 @@ def run_episode(
             look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
                       planner.belief.marginals(), over))  # fmt: skip
         t += 1
-    return Episode(index, total, plain, t, seconds, world.success, not over, tuple(notes), simulations)
+    success = world.success
+    return Episode(index, total, plain, t, seconds, success, not over, tuple(notes), simulations, model_steps)

@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pomdplite.experiments.episode import Episode
 from pomdplite.experiments.evaluate import Evaluation
+
+if TYPE_CHECKING:
+    from pomdplite.views.report import Tables
 
 
 @dataclass(frozen=True)
@@ -49,3 +52,15 @@ class Results:
     configuration: str  # the study as TOML
     versions: dict[str, str]  # of Python, of this library and of what it stands on
     machine: dict[str, str]  # processor, cores, system
+
+    def table(self) -> "Tables":
+        """The tables in the paper's layout: print them, show them in a notebook, or take .latex() or .markdown()."""
+        from pomdplite.views.report import Tables
+
+        return Tables(self)
+
+    def plot(self, parameter: str | None = None) -> Any:
+        """A matplotlib figure: the return against a parameter that was swept (left out, the first), or means."""
+        from pomdplite.views.plots import study_figure
+
+        return study_figure(self, parameter)

@@ -13,6 +13,11 @@ from pomdplite.experiments.results import Cell, CellResult, Results
 from pomdplite.experiments.statistics import LEVEL, Difference, holm, paired_difference
 
 BUDGETS = ("time", "sims")  # parameters that limit the work of a step
+_AXES = {
+    "beta": "β, weight of exploration",
+    "time": "budget per step, s",
+    "sims": "budget per step, simulations",
+}
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Row:
     @property
     def label(self) -> str:
         """The row's name in tables and figures."""
-        return ", ".join([self.planner, *(parameter_text(name, value) for name, value in self.parameters)])
+        return f"{self.planner} {', '.join(parameter_text(*p) for p in self.parameters)}".strip()
 
 
 @dataclass(frozen=True)
@@ -182,11 +187,16 @@ def row_of(cell: Cell, names: dict[str, list[str]], without: str | None = None) 
     return Row(cell.planner, tuple((n, cell.parameters.get(n)) for n in names[cell.planner] if n != without))
 
 
+def parameter_name(name: str) -> str:
+    """A parameter beside an axis."""
+    return _AXES.get(name, name)
+
+
 def parameter_text(name: str, value: Any) -> str:
     """A parameter in a label."""
     if value is None:
         return f"{name} left out"
-    number = f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    number = f"{value:g}" if isinstance(value, float) else str(value)
     return {"beta": f"β = {number}", "time": f"{number} s", "sims": f"{number} sims"}.get(name, f"{name} = {number}")
 
 

@@ -17,40 +17,19 @@ from pomdplite.experiments.tables import (
     StudyTable,
     curves,
     evaluations,
+    parameter_name,
     problems,
     swept,
 )
-from pomdplite.views.svg import COLOURS, Canvas, Scale, spans_decades, tick_text
+from pomdplite.views.palette import Palette
+from pomdplite.views.svg import Canvas, Scale, spans_decades, tick_text
 
-AXES = {
-    "beta": "β, weight of exploration", "time": "budget per step, s", "sims": "budget per step, simulations",
-}  # fmt: skip
 _WIDTH, _HEIGHT = 360.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 12.0, 10.0, 40.0
 _LETTER = 6.0  # width of a letter of a label, about
 _MOST_LETTERS = 25  # of a row's label
 _BINS = 40
 _DASHES = ("", " dash1", " dash2", " dash3")  # of a planner's second, third … curve
-
-
-@dataclass(frozen=True)
-class Palette:
-    """Each planner's number: its colour and marker in all figures."""
-
-    planners: tuple[str, ...]
-
-    @classmethod
-    def of(cls, results: Results) -> "Palette":
-        """Numbers in the study's order."""
-        return cls(tuple(dict.fromkeys(r.cell.planner for r in results.cells)))
-
-    def number(self, planner: str) -> int:
-        """For the marker."""
-        return self.planners.index(planner)
-
-    def colour(self, planner: str) -> str:
-        """The class that sets the colour."""
-        return f"c{self.number(planner) % COLOURS}"
 
 
 @dataclass(frozen=True)
@@ -61,9 +40,14 @@ class Figure:
     legend: tuple[tuple[str, str], ...] = ()  # label, SVG
 
 
+def _colour(palette: Palette, planner: str) -> str:
+    """The class that sets a planner's colour."""
+    return f"c{palette.colour(planner)}"
+
+
 def key(palette: Palette, planner: str, style: str = "", *, line: bool = False) -> str:
     """A planner's entry in a legend."""
-    colour = palette.colour(planner)
+    colour = _colour(palette, planner)
     canvas = Canvas(26, 12, planner)
     if line:
         canvas.line(1, 6, 25, 6, f"curve {colour}{style}")
@@ -106,11 +90,11 @@ def _sweep_panel(
     canvas = Canvas(_WIDTH, _HEIGHT, f"{problem}: return against {parameter}")
     x = Scale(values, _LEFT, _WIDTH - _RIGHT, log=spans_decades(values))
     y = _return_axis(canvas, shown)
-    _bottom_axis(canvas, x, values if len(values) <= 8 else x.ticks(), AXES.get(parameter, parameter))
+    _bottom_axis(canvas, x, values if len(values) <= 8 else x.ticks(), parameter_name(parameter))
     for row, e in references:
-        canvas.line(_LEFT, y(e.mean), _WIDTH - _RIGHT, y(e.mean), f"curve {palette.colour(row.planner)} reference")
+        canvas.line(_LEFT, y(e.mean), _WIDTH - _RIGHT, y(e.mean), f"curve {_colour(palette, row.planner)} reference")
     for curve, dash in zip(drawn, _dashes([c.row for c in drawn]), strict=True):
-        colour = palette.colour(curve.row.planner)
+        colour = _colour(palette, curve.row.planner)
         low = [(x(v), y(_interval(e)[0])) for v, e in curve.points]
         high = [(x(v), y(_interval(e)[1])) for v, e in curve.points]
         canvas.path([*high, *reversed(low)], f"band {colour}", closed=True)
@@ -143,9 +127,9 @@ def _time_panel(
     _bottom_axis(canvas, x, x.ticks(), f"planning time per step, ms{' of processor time' if clock == 'cpu' else ''}")
     for curve in joined:
         way = [(x(1000 * e.seconds_per_step), y(e.mean)) for _, e in curve.points if e.seconds_per_step > 0]
-        canvas.path(way, f"curve {palette.colour(curve.row.planner)}")
+        canvas.path(way, f"curve {_colour(palette, curve.row.planner)}")
     for row, e in points:
-        at, colour = x(1000 * e.seconds_per_step), palette.colour(row.planner)
+        at, colour = x(1000 * e.seconds_per_step), _colour(palette, row.planner)
         low, high = _interval(e)
         canvas.line(at, y(low), at, y(high), f"whisker {colour}")
         about = f"{row.label}: {_in_words(e)}, {1000 * e.seconds_per_step:.3g} ms a step"
@@ -172,15 +156,14 @@ def _distribution_panel(problem: str, rows: Sequence[tuple[Row, Evaluation]], pa
     _bottom_axis(canvas, x, x.ticks(5), "discounted return", _TOP, bottom, left)
     edges = np.histogram_bin_edges(returns, _BINS)
     shares = [np.histogram(e.returns, edges)[0] / len(e.episodes) for _, e in rows]
-    top = max(float(s.max()) for s in shares)
     for i, ((row, e), share) in enumerate(zip(rows, shares, strict=True)):
         base = _TOP + step * (i + 1) - 4
-        colour = palette.colour(row.planner)
+        colour = _colour(palette, row.planner)
         _row_label(canvas, row, left, base - 3)
         canvas.line(left, base, _WIDTH - _RIGHT, base, "grid")
         for part, low, high in zip(share, edges[:-1], edges[1:], strict=True):
             if part > 0:
-                height = max(1.0, tall * float(part) / top)
+                height = max(1.0, tall * float(part / share.max()))
                 about = f"{row.label}: {100 * part:.3g} % of returns from {low:.4g} to {high:.4g}"
                 canvas.rect(x(low), base - height, max(1.5, x(high) - x(low) - 0.6), height, f"bar {colour}", about)
         canvas.line(x(e.mean), base - tall, x(e.mean), base + 3, "mean")
@@ -215,7 +198,7 @@ def _difference_panel(problem: str, rows: Sequence[tuple[Row, Entry]], best: Row
     for i, (row, entry) in enumerate(rows):
         d, p = entry.difference, entry.p
         assert d is not None and p is not None
-        y, colour = _TOP + 12 + step * (i + 0.5), palette.colour(row.planner)
+        y, colour = _TOP + 12 + step * (i + 0.5), _colour(palette, row.planner)
         _row_label(canvas, row, left, y + 4)
         if math.isfinite(d.stderr):
             canvas.line(x(d.ci95[0]), y, x(d.ci95[1]), y, f"whisker {colour}")

@@ -9,13 +9,13 @@ from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.tables import Column, Row, StudyTable, evaluations, problems, study_tables, swept
 from pomdplite.views.figures import (
     Figure,
-    Palette,
     difference_figure,
     distribution_figure,
     key,
     sweep_figure,
     time_figure,
 )
+from pomdplite.views.palette import DARK, LIGHT, Palette
 from pomdplite.views.report import CLOCKS, TEST, Grid, Shown, budget_text, grid, legend, number_text
 
 _NAMES = {"beta": "β", "time": "the time budget", "sims": "the budget in simulations"}
@@ -30,7 +30,7 @@ _DIFFERENCES = (
     f"its 95 % interval. Hollow: not distinguishable from the best at {100 * LEVEL:g} %. The p values are of the "
     f"{TEST}; the intervals are not corrected."
 )
-_SHARES = "Share of episodes by discounted return, on one scale within a problem. The upright line is the mean."
+_SHARES = "Share of episodes by discounted return; each line up to its tallest bar. The upright line is the mean."
 
 
 def page(results: Results) -> str:
@@ -57,7 +57,7 @@ def page(results: Results) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{escape(results.title)}</title><style>{_STYLE}</style></head><body><main>"
+        f"<title>{escape(results.title)}</title><style>{_style()}</style></head><body><main>"
         f"<header><h1>{escape(results.title)}</h1>{_summary(tables, results)}<nav>{links}</nav></header>"
         f"{body}</main></body></html>\n"
     )
@@ -129,21 +129,25 @@ def _figure(figure: Figure, caption: str) -> str:
 
 
 def _summary(tables: list[StudyTable], results: Results) -> str:
-    """The study in a paragraph."""
+    """The study in a paragraph, and who won in a line per problem."""
     planners, names = Palette.of(results).planners, problems(results)
     counts = sorted({r.cell.episodes for r in results.cells})
     episodes = f"{counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else "")
-    told = [
-        f"{_counted(len(planners), 'planner')} on {_counted(len(names), 'problem')}: {_listed(list(names))}. "
-        f"Each entry is {episodes} episodes; episode by episode, all planners met the same hidden values and noise."
-    ]
+    told = (
+        f"{_counted(len(planners), 'planner')} on {_counted(len(names), 'problem')}, {episodes} episodes an entry. "
+        "Episode by episode, all planners met the same hidden values and noise."
+    )
     unfinished = sum(table.unfinished for table in tables)
     if unfinished:
-        told.append(f"The study is unfinished: {_counted(unfinished, 'entry', 'entries')} of the tables lack episodes.")
-    for table in tables:
-        budget = f", at {budget_text(table, results)}," if table.budget is not None else ""
-        told += [f"On {column.problem}{budget} {words}" for column in table.columns if (words := _won(table, column))]
-    return f'<p class="lead">{escape(" ".join(told))}</p>'
+        told += f" The study is unfinished: {_counted(unfinished, 'entry', 'entries')} of the tables lack episodes."
+    won = [
+        f"<li><b>{escape(column.problem)}</b>{escape(budget)}: {escape(words)}</li>"
+        for table in tables
+        for budget in (f", {budget_text(table, results)}" if table.budget is not None else "",)
+        for column in table.columns
+        if (words := _won(table, column))
+    ]
+    return f'<div class="lead"><p>{escape(told)}</p><ul>{"".join(won)}</ul></div>'
 
 
 def _won(table: StudyTable, column: Column) -> str:
@@ -152,13 +156,13 @@ def _won(table: StudyTable, column: Column) -> str:
         return ""
     entries = [(row, e) for row, e in zip(table.rows, column.entries, strict=True) if e is not None]
     best = [(row, e.evaluation) for row, e in entries if e.best and e.evaluation is not None]
-    mean = number_text(best[0][1].mean, best[0][1].stderr, column.digits)
+    mean = number_text(best[0][1].mean, best[0][1].stderr, column.digits).replace(" ", "\u00a0")
     verb = "has" if len(best) == 1 else "have"
     words = f"{_listed([row.label for row, _ in best])} {verb} the highest mean return, {_minus(mean)}"
     equal = [row for row, e in entries if e.equal]
     if not equal:
         return words + ("; every other is worse." if len(best) < len(column.played) else ".")
-    return words + f"; {_listed(_shortened(equal))} cannot be told from it."
+    return words + f"; {_listed(_shortened(equal))} cannot be told from {'it' if len(best) == 1 else 'them'}."
 
 
 def _shortened(rows: list[Row], most: int = 4) -> list[str]:
@@ -167,7 +171,7 @@ def _shortened(rows: list[Row], most: int = 4) -> list[str]:
 
 
 def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{'; '.join(words[:-1])} and {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _counted(count: int, one: str, many: str = "") -> str:
@@ -237,13 +241,16 @@ def _anchor(heading: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in heading.lower())
 
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, darkened or lightened to stand off the ground.
+def _style() -> str:
+    """The style sheet with the planners' colours, by light and by dark."""
+    light, dark = ("".join(f".c{i}{{color:{c}}}" for i, c in enumerate(colours)) for colours in (LIGHT, DARK))
+    return f"{_STYLE}{light}@media (prefers-color-scheme:dark){{{dark}}}"
+
+
 _STYLE = """
-:root{--ground:#fff;--ink:#1c2024;--soft:#5b6570;--rule:#dde2e7;--faint:#eef1f4;--tint:#f6f8fa;--accent:#0b62a8;
---k0:#0072b2;--k1:#d55e00;--k2:#009e73;--k3:#cc79a7;--k4:#b8860b;--k5:#3d9bd4;--k6:#4d4d4d;--k7:#7b4fa3}
+:root{--ground:#fff;--ink:#1c2024;--soft:#5b6570;--rule:#dde2e7;--faint:#eef1f4;--tint:#f6f8fa;--accent:#0b62a8}
 @media (prefers-color-scheme:dark){:root{--ground:#14181c;--ink:#e6e9ec;--soft:#a0aab4;--rule:#333b44;--faint:#252c33;
---tint:#1b2127;--accent:#7cc0f5;--k0:#4ea8de;--k1:#f08a4b;--k2:#2fc296;--k3:#e39ac4;--k4:#e6b450;--k5:#8ccdf2;
---k6:#b8bec4;--k7:#b691d9}}
+--tint:#1b2127;--accent:#7cc0f5}}
 *{box-sizing:border-box}
 html{scroll-behavior:smooth;-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--ground);color:var(--ink);
@@ -264,7 +271,8 @@ border-bottom:2px solid var(--ink);margin-bottom:.8rem}
 th,td{padding:.34rem .8rem;white-space:nowrap;text-align:right;font-weight:400}
 thead th{font-weight:600;border-bottom:1px solid var(--ink);vertical-align:bottom}
 th:first-child{text-align:left;padding-left:.2rem}
-tbody tr:nth-child(even){background:var(--tint)}
+tr>th:first-child{position:sticky;left:0;background:var(--ground)}
+tbody tr:nth-child(even),tbody tr:nth-child(even)>th:first-child{background:var(--tint)}
 td .at{display:inline-block;width:.75em;text-align:left;font-style:normal}
 td.best b{font-weight:700}
 table.small{font-size:.875rem}table.small svg{display:inline-block;width:26px;vertical-align:-1px}
@@ -272,9 +280,9 @@ sup{line-height:0;font-size:.75em}
 .notes{max-width:46rem;color:var(--soft);font-size:.875rem}.notes p{margin-bottom:.25rem}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:0 0 .9rem;font-size:.875rem}
 .legend span{display:inline-flex;align-items:center;gap:.4rem}.legend svg{width:26px;flex:none}
-.panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,345px),1fr));gap:1.6rem;
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,345px),1fr));gap:1.6rem;
 margin-bottom:.8rem}
-figure{margin:0;min-width:0}
+figure{margin:0;min-width:0;max-width:500px}
 svg{display:block}figure svg{width:100%;height:auto}
 svg text{font:11px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif;fill:var(--ink)}
 svg .tick{fill:var(--soft);font-size:10.5px;font-variant-numeric:tabular-nums}svg .label{fill:var(--soft)}
@@ -287,8 +295,6 @@ svg .band{fill:currentColor;opacity:.16}svg .bar{fill:currentColor;opacity:.85}
 svg .whisker{stroke:currentColor;stroke-width:1.6}
 svg .mark{fill:currentColor;stroke:var(--ground);stroke-width:1}
 svg .hollow{fill:var(--ground);stroke:currentColor;stroke-width:1.6}
-.c0{color:var(--k0)}.c1{color:var(--k1)}.c2{color:var(--k2)}.c3{color:var(--k3)}
-.c4{color:var(--k4)}.c5{color:var(--k5)}.c6{color:var(--k6)}.c7{color:var(--k7)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem;margin:0;font-size:.9375rem}
 dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 pre{background:var(--tint);border:1px solid var(--rule);border-radius:6px;padding:.8rem 1rem;margin:0;

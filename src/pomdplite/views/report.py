@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from pomdplite.experiments.tables import Column, StudyTable, parameter_text, rec
 
 TEST = "two-sided sign-flip test on the returns of common episodes, Holm's correction over the column's comparisons"
 CLOCKS = {"wall": "on the wall's clock", "cpu": "of processor time"}
+SUCCESS = "success"  # heads a column that belongs to the problem on its left
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -49,7 +51,7 @@ def grid(table: StudyTable, results: Results) -> Grid:
     reasons = table.reasons
     header: list[str] = []
     for column in table.columns:
-        header += [column.problem, "success"] if column.success else [column.problem]
+        header += [column.problem, SUCCESS] if column.success else [column.problem]
     lines = tuple(
         tuple(shown for column in table.columns for shown in _shown(column, i, reasons)) for i in range(len(table.rows))
     )
@@ -116,8 +118,8 @@ class Tables:
         self.grids = [grid(table, results) for table in study_tables(results)]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """For rich."""
-        yield from (_terminal(g) for g in self.grids)
+        """For rich: as many columns side by side as fit."""
+        yield from (_terminal(g, options.max_width) for g in self.grids)
 
     def __str__(self) -> str:
         """Without colours, as wide as it needs to be."""
@@ -142,20 +144,35 @@ class Tables:
         return "\n".join(_latex(g) for g in self.grids)
 
 
-def _width(g: Grid) -> int:
-    columns = zip(g.header, *([shown.text for shown in line] for line in g.lines), strict=True)
-    return max(map(len, g.labels)) + sum(max(map(len, column)) + 6 for column in columns) + 4
+def _width(g: Grid, columns: Sequence[int] | None = None) -> int:
+    """Characters that these columns need, with the labels."""
+    chosen = range(len(g.header)) if columns is None else columns
+    needed = [max(len(g.header[c]), *(len(line[c].text) + 1 for line in g.lines)) + 3 for c in chosen]
+    return 4 + max(map(len, g.labels)) + sum(needed)
 
 
-def _terminal(g: Grid) -> RenderableType:
-    table = Table(title=escape(g.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("", no_wrap=True)
-    for name in g.header:
-        table.add_column(escape(name), justify="right", no_wrap=True)
-    for label, line in zip(g.labels, g.lines, strict=True):
-        table.add_row(escape(label), *(_terminal_entry(shown) for shown in line))
+def _terminal(g: Grid, width: int) -> RenderableType:
+    """The columns in as many tables, one below the other, as the width asks for; then the notes."""
+    parts: list[list[int]] = []
+    for column, name in enumerate(g.header):
+        if parts and (name == SUCCESS or _width(g, [*parts[-1], column]) <= width):
+            parts[-1].append(column)
+        else:
+            parts.append([column])
+    tables = [_part(g, columns) for columns in parts]
+    tables[0].title = escape(g.title)
     notes = [*g.notes, *([legend("Bold with *")] if g.compared else []), *_numbered(g)]
-    return Group(table, *(Text(note, style="dim") for note in notes), Text(""))
+    return Group(*tables, *(Text(note, style="dim") for note in notes), Text(""))
+
+
+def _part(g: Grid, columns: Sequence[int]) -> Table:
+    table = Table(title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1))
+    table.add_column("", no_wrap=True)
+    for column in columns:
+        table.add_column(escape(g.header[column]), justify="right", no_wrap=True)
+    for label, line in zip(g.labels, g.lines, strict=True):
+        table.add_row(escape(label), *(_terminal_entry(line[column]) for column in columns))
+    return table
 
 
 def _terminal_entry(shown: Shown) -> Text:

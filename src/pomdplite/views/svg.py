@@ -1,13 +1,12 @@
 """Small drawings as SVG text: scales with round ticks, and a canvas with the few shapes that figures are made of.
 
-Colours are the page's: shapes carry classes, and `c0` … `c7` (a planner's) set the current colour.
+Colours are the page's: shapes carry classes, and a planner's class sets the current colour.
 """
 
 import math
 from collections.abc import Sequence
 from html import escape
 
-COLOURS = 8  # classes c0 … c7; planners beyond that share colours but not markers next to each other
 _LOG_RATIO = 20.0  # positive values that span more are drawn on a logarithmic scale
 
 

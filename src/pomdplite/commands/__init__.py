@@ -1,0 +1,1 @@
+"""Commands that fill a file of their own; cli.py registers them."""
