@@ -26,8 +26,8 @@ from pomdplite.views.svg import Canvas, Scale, spans_decades, tick_text
 
 _WIDTH, _HEIGHT = 360.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 12.0, 10.0, 40.0
-_LETTER = 6.0  # width of a letter of a label, about
-_MOST_LETTERS = 25  # of a row's label
+_LETTER = 6.6  # width of a letter of a label, rather more than less
+_MOST_LETTERS = 22  # of a row's label
 _BINS = 40
 _DASHES = ("", " dash1", " dash2", " dash3")  # of a planner's second, third … curve
 
@@ -192,7 +192,7 @@ def _difference_panel(problem: str, rows: Sequence[tuple[Row, Entry]], best: Row
         low, high = entry.difference.ci95
         ends += [v for v in (low, high, entry.difference.mean) if math.isfinite(v)]
     x = Scale(ends, left, right)
-    _bottom_axis(canvas, x, x.ticks(4), f"return less that of {best.label}", _TOP + 12, bottom, left, right)
+    _bottom_axis(canvas, x, x.ticks(4), f"return less that of {_shortened(best.label)}", _TOP + 12, bottom, left, right)
     canvas.line(x(0), _TOP + 12, x(0), bottom, "zero")
     canvas.text(_WIDTH - 4, _TOP + 4, "p, corrected", "tick", anchor="end")
     for i, (row, entry) in enumerate(rows):
@@ -248,9 +248,13 @@ def _bottom_axis(
 
 
 def _gutter(rows: Sequence[Row]) -> float:
-    return 14 + _LETTER * min(_MOST_LETTERS, max(len(row.label) for row in rows))
+    return 14 + _LETTER * max(len(_shortened(row.label)) for row in rows)
 
 
 def _row_label(canvas: Canvas, row: Row, left: float, y: float) -> None:
-    text = row.label if len(row.label) <= _MOST_LETTERS else row.label[: _MOST_LETTERS - 1] + "…"
+    text = _shortened(row.label)
     canvas.text(left - 8, y, text, "row", anchor="end", about="" if text == row.label else row.label)
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= _MOST_LETTERS else label[: _MOST_LETTERS - 1] + "…"

@@ -276,10 +276,12 @@ tbody tr:nth-child(even),tbody tr:nth-child(even)>th:first-child{background:var(
 td .at{display:inline-block;width:.75em;text-align:left;font-style:normal}
 td.best b{font-weight:700}
 table.small{font-size:.875rem}table.small svg{display:inline-block;width:26px;vertical-align:-1px}
+@media (max-width:600px){tr>th:first-child{max-width:45vw;white-space:normal;overflow-wrap:anywhere}}
 sup{line-height:0;font-size:.75em}
 .notes{max-width:46rem;color:var(--soft);font-size:.875rem}.notes p{margin-bottom:.25rem}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:0 0 .9rem;font-size:.875rem}
-.legend span{display:inline-flex;align-items:center;gap:.4rem}.legend svg{width:26px;flex:none}
+.legend span{display:inline-flex;align-items:center;gap:.4rem;min-width:0;overflow-wrap:anywhere}
+.legend svg{width:26px;flex:none}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,345px),1fr));gap:1.6rem;
 margin-bottom:.8rem}
 figure{margin:0;min-width:0;max-width:500px}

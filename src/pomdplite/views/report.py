@@ -160,13 +160,12 @@ def _terminal(g: Grid, width: int) -> RenderableType:
         else:
             parts.append([column])
     tables = [_part(g, columns) for columns in parts]
-    tables[0].title = escape(g.title)
     notes = [*g.notes, *([legend("Bold with *")] if g.compared else []), *_numbered(g)]
-    return Group(*tables, *(Text(note, style="dim") for note in notes), Text(""))
+    return Group(Text(g.title, style="bold"), *tables, *(Text(note, style="dim") for note in notes), Text(""))
 
 
 def _part(g: Grid, columns: Sequence[int]) -> Table:
-    table = Table(title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     table.add_column("", no_wrap=True)
     for column in columns:
         table.add_column(escape(g.header[column]), justify="right", no_wrap=True)
