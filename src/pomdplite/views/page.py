@@ -258,7 +258,7 @@ font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto 
 main{max-width:1140px;margin:0 auto;padding:2.2rem 1.25rem 4rem}
 h1{font-size:clamp(1.5rem,4.5vw,2.1rem);line-height:1.2;letter-spacing:-.015em;margin:0 0 .7rem;overflow-wrap:anywhere}
 h2{font-size:1.25rem;letter-spacing:-.01em;margin:0 0 .9rem;padding-top:1.1rem;border-top:1px solid var(--rule)}
-h3{font-size:1rem;margin:1.6rem 0 .5rem}
+h3{font-size:1rem;margin:1.6rem 0 .5rem;overflow-wrap:anywhere}
 h4{font-size:.875rem;font-weight:600;margin:0 0 .35rem;overflow-wrap:anywhere}
 section{margin-top:2.4rem}
 p{margin:0 0 .6rem;overflow-wrap:anywhere}
@@ -266,7 +266,7 @@ p{margin:0 0 .6rem;overflow-wrap:anywhere}
 nav{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;margin-top:1rem;font-size:.875rem}
 a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
 .scroll{overflow-x:auto;max-width:100%}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;border-top:2px solid var(--ink);
+table{width:max-content;border-collapse:collapse;font-variant-numeric:tabular-nums;border-top:2px solid var(--ink);
 border-bottom:2px solid var(--ink);margin-bottom:.8rem}
 th,td{padding:.34rem .8rem;white-space:nowrap;text-align:right;font-weight:400}
 thead th{font-weight:600;border-bottom:1px solid var(--ink);vertical-align:bottom}
@@ -275,8 +275,8 @@ tr>th:first-child{position:sticky;left:0;background:var(--ground)}
 tbody tr:nth-child(even),tbody tr:nth-child(even)>th:first-child{background:var(--tint)}
 td .at{display:inline-block;width:.75em;text-align:left;font-style:normal}
 td.best b{font-weight:700}
-table.small{font-size:.875rem}table.small svg{display:inline-block;width:26px;vertical-align:-1px}
-@media (max-width:600px){tr>th:first-child{max-width:45vw;white-space:normal;overflow-wrap:anywhere}}
+table.small{font-size:.875rem}table.small svg{display:inline-block;margin:0 -6px;vertical-align:-1px}
+@media (max-width:600px){tr>th:first-child{max-width:50vw;white-space:normal;overflow-wrap:anywhere}}
 sup{line-height:0;font-size:.75em}
 .notes{max-width:46rem;color:var(--soft);font-size:.875rem}.notes p{margin-bottom:.25rem}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:0 0 .9rem;font-size:.875rem}
