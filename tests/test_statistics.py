@@ -36,6 +36,7 @@ def test_alike_planners_are_told_apart_as_often_as_the_level_says():
 def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0] and holm([0.02]) == [0.02] and holm([]) == []
+    assert holm([0.01, 0.02], family=6) == pytest.approx([0.06, 0.1])
 
 
 def test_only_common_episodes_are_compared():

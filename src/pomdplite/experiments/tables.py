@@ -10,7 +10,7 @@ from typing import Any
 
 from pomdplite.experiments.evaluate import Evaluation
 from pomdplite.experiments.results import Cell, CellResult, Results
-from pomdplite.experiments.statistics import LEVEL, Difference, holm, paired_difference
+from pomdplite.experiments.statistics import FLIPS, LEVEL, Difference, holm, paired_difference
 
 BUDGETS = ("time", "sims")  # parameters that limit the work of a step
 _AXES = {
@@ -143,7 +143,9 @@ def _table(
 def _compared(entries: list[Entry | None]) -> list[Entry | None]:
     """The column with its best entry marked and the others compared to it.
 
-    An entry that still lacks episodes can be the best only where all do: a lucky first episode is no record.
+    An entry that still lacks episodes can be the best only where all do: a lucky first episode is no record. Which one
+    is the best is known from the same returns, so every pair counts as a comparison, not only those with the best:
+    else, of ten planners that are alike, one would be called worse in one study of seven.
     """
     means = {i: (e.finished, e.evaluation.mean) for i, e in enumerate(entries) if e is not None and e.evaluation}
     if not means:
@@ -151,15 +153,17 @@ def _compared(entries: list[Entry | None]) -> list[Entry | None]:
     top = max(means.values())
     best = next(i for i, mean in means.items() if mean == top)
     compared = list(entries)
+    pairs = len(means) * (len(means) - 1) // 2
+    flips = max(FLIPS, 100 * pairs)  # so that a corrected p can be as small as 1 %
     differences: dict[int, Difference] = {}
     for i, mean in means.items():
         entry, model = entries[i], entries[best]
         assert entry is not None and model is not None
         if mean == top:
             compared[i] = replace(entry, best=True)
-        elif difference := paired_difference(entry.result.episodes, model.result.episodes):
+        elif difference := paired_difference(entry.result.episodes, model.result.episodes, flips):
             differences[i] = difference
-    corrected = holm([d.p for d in differences.values()])
+    corrected = holm([d.p for d in differences.values()], pairs)
     for (i, difference), p in zip(differences.items(), corrected, strict=True):
         compared[i] = replace(compared[i], difference=difference, p=p)  # type: ignore[type-var]
     return compared

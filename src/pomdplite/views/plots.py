@@ -121,16 +121,18 @@ def study_figure(results: Results, parameter: str | None = None) -> Any:
     known = swept(results)
     if parameter is not None and parameter not in known:
         raise UsageError(f"{parameter!r} was not swept in this study; {', '.join(known) or 'nothing'} was.")
-    drawn, names = Palette.of(results), problems(results)
+    against = parameter or (known[0] if known else None)
+    palette = Palette.of(results)
+    names = [p for p in problems(results) if against is None or curves(results, p, against)]
     columns = min(3, len(names))
     figure = _figure(4.4 * columns, 3.6 * -(-len(names) // columns))
     panels = np.atleast_1d(figure.subplots(-(-len(names) // columns), columns)).ravel()
     for axes, problem in zip(panels, names, strict=False):
         axes.set_title(problem)
-        if parameter is not None or known:
-            _paint_sweep(axes, results, problem, parameter or known[0], drawn)
+        if against is not None:
+            _paint_sweep(axes, results, problem, against, palette)
         else:
-            _paint_means(axes, results, problem, drawn)
+            _paint_means(axes, results, problem, palette)
     for axes in panels[len(names) :]:
         axes.axis("off")
     return figure
@@ -146,11 +148,10 @@ def _paint_sweep(axes: Any, results: Results, problem: str, parameter: str, pale
         marker = _MARKERS[palette.number(curve.row.planner) % len(_MARKERS)]
         axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, linewidth=0)
         axes.plot(x, mean, color=colour, marker=marker, label=curve.row.label)
-    if found and spans_decades([v for curve in found for v, _ in curve.points]):
+    if spans_decades([v for curve in found for v, _ in curve.points]):
         axes.set_xscale("log")
     axes.set(xlabel=parameter_name(parameter), ylabel="mean discounted return")
-    if found:
-        axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8)
 
 
 def _paint_means(axes: Any, results: Results, problem: str, palette: Palette) -> None:

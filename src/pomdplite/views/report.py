@@ -18,7 +18,7 @@ from pomdplite.experiments.results import Results
 from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.tables import Column, StudyTable, parameter_text, records, study_tables
 
-TEST = "two-sided sign-flip test on the returns of common episodes, Holm's correction over the column's comparisons"
+TEST = "two-sided sign-flip test on the returns of common episodes, Holm's correction over all pairs of the column"
 CLOCKS = {"wall": "on the wall's clock", "cpu": "of processor time"}
 SUCCESS = "success"  # heads a column that belongs to the problem on its left
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -155,10 +155,13 @@ def _terminal(g: Grid, width: int) -> RenderableType:
     """The columns in as many tables, one below the other, as the width asks for; then the notes."""
     parts: list[list[int]] = []
     for column, name in enumerate(g.header):
-        if parts and (name == SUCCESS or _width(g, [*parts[-1], column]) <= width):
-            parts[-1].append(column)
+        if name == SUCCESS:
+            continue
+        problem = [column, column + 1] if g.header[column + 1 : column + 2] == (SUCCESS,) else [column]
+        if parts and _width(g, parts[-1] + problem) <= width:
+            parts[-1] += problem
         else:
-            parts.append([column])
+            parts.append(problem)
     tables = [_part(g, columns) for columns in parts]
     notes = [*g.notes, *([legend("Bold with *")] if g.compared else []), *_numbered(g)]
     return Group(Text(g.title, style="bold"), *tables, *(Text(note, style="dim") for note in notes), Text(""))
@@ -210,14 +213,15 @@ def _markdown(g: Grid) -> str:
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "±": r"$\pm$", "β": r"$\beta$", "α": r"$\alpha$", "θ": r"$\theta$",
-    "Θ": r"$\Theta$", "γ": r"$\gamma$", "φ": r"$\phi$", "−": "$-$", "–": "--", "…": r"\dots{}", "†": r"$^\dagger$",
-    "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "·": r"$\cdot$", "→": r"$\to$",
+    "|": r"\textbar{}", "[": "{[}", "*": "{*}", '"': r"\textquotedbl{}", "±": r"$\pm$", "β": r"$\beta$",
+    "α": r"$\alpha$", "θ": r"$\theta$", "Θ": r"$\Theta$", "γ": r"$\gamma$", "φ": r"$\phi$", "−": "$-$", "–": "--",
+    "…": r"\dots{}", "†": r"$^\dagger$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "·": r"$\cdot$",
+    "→": r"$\to$",
 }  # fmt: skip
 
 
 def latex_text(text: str) -> str:
-    """Text with the characters that LaTeX reads as commands, or does not know, written out."""
+    """Text with what LaTeX does not know or reads as a command written out; so it reads a [ or * after a row."""
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 
