@@ -30,6 +30,8 @@ ALLOWED = {
     "cli": CORE | {"beliefs", "checking", "commands", "experiments", "mdp", "planners", "problems", "views", "worlds", "__init__"},
 }  # fmt: skip
 
+SHOWN = {"experiments/results.py": {"views"}}  # a study's results show themselves; imported when asked to
+
 
 def imported(path: Path) -> set[str]:
     found = set()
@@ -49,7 +51,7 @@ def test_every_module_imports_only_what_it_may():
         if path == SOURCE / "__init__.py":
             continue
         part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        wrong = imported(path) - ALLOWED[part] - {part}
+        wrong = imported(path) - ALLOWED[part] - {part} - SHOWN.get(path.relative_to(SOURCE).as_posix(), set())
         assert not wrong, f"{path.relative_to(SOURCE)} imports {sorted(wrong)}"
 
 

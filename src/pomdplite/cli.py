@@ -19,6 +19,7 @@ import pomdplite
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
 from pomdplite.commands.bench import bench
+from pomdplite.commands.report import report
 from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
 from pomdplite.experiments.evaluate import standard_error
@@ -387,6 +388,9 @@ def watch(
     )
     if pictures is not None:
         out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+
+
+app.command()(report)
 
 
 def _version(value: bool) -> None:

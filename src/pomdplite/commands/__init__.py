@@ -1,1 +1,1 @@
-"""Commands that are more than a call."""
+"""Commands that fill a file of their own; cli.py registers them."""

@@ -61,6 +61,11 @@ class Evaluation:
         return sum(e.seconds for e in self.episodes) / max(1, sum(e.steps for e in self.episodes))
 
     @property
+    def simulations_per_step(self) -> float:
+        """Simulations per step; 0 where the planner does not search."""
+        return sum(e.simulations for e in self.episodes) / max(1, sum(e.steps for e in self.episodes))
+
+    @property
     def success_rate(self) -> float | None:
         """Share of successful episodes, where the problem defines success."""
         known = [e.success for e in self.episodes if e.success is not None]

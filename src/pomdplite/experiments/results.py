@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pomdplite.errors import UsageError
 from pomdplite.experiments.episode import Episode
@@ -15,6 +15,9 @@ _COLUMNS = (
     "problem", "planner", "parameters", "seed", "episode", "return", "undiscounted", "success", "steps", "cut",
     "seconds_per_step", "simulations_per_step", "model_steps_per_step", "notes",
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from pomdplite.views.report import Tables
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,15 @@ class Results:
                     cell.problem, cell.planner, parameters, self.seed, e.index, e.discounted, e.undiscounted, e.success,
                     e.steps, e.cut, e.seconds / steps, e.simulations / steps, e.model_steps / steps, "; ".join(e.notes),
                 )  # fmt: skip
+
+    def table(self) -> "Tables":
+        """The tables in the paper's layout: print them, show them in a notebook, or take .latex() or .markdown()."""
+        from pomdplite.views.report import Tables
+
+        return Tables(self)
+
+    def plot(self, parameter: str | None = None) -> Any:
+        """A matplotlib figure: the return against a parameter that was swept (left out, the first), or means."""
+        from pomdplite.views.plots import study_figure
+
+        return study_figure(self, parameter)

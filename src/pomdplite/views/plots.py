@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from pomdplite.errors import PomdpLiteError
+from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Step
+from pomdplite.experiments.evaluate import Z95
+from pomdplite.experiments.results import Results
+from pomdplite.experiments.tables import curves, evaluations, parameter_name, problems, swept
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import Decision
+from pomdplite.views.palette import LIGHT, Palette
+from pomdplite.views.svg import spans_decades
 
 _REWARD, _BONUS = "#4c78a8", "#f2a541"
+_MARKERS = ("o", "s", "^", "D", "v", "<", "P", ">", "p")
 
 
 def _figure(width: float, height: float) -> Any:
@@ -108,3 +114,53 @@ def highlights(steps: Sequence[Step], most: int) -> list[Step]:
 
     kept = sorted(sorted(inner, key=weight, reverse=True)[: most - 2], key=lambda s: s.t)
     return [steps[0], *kept, steps[-1]]
+
+
+def study_figure(results: Results, parameter: str | None = None) -> Any:
+    """A study's returns, a panel per problem: against a parameter that was swept, or one line per planner."""
+    known = swept(results)
+    if parameter is not None and parameter not in known:
+        raise UsageError(f"{parameter!r} was not swept in this study; {', '.join(known) or 'nothing'} was.")
+    against = parameter or (known[0] if known else None)
+    palette = Palette.of(results)
+    names = [p for p in problems(results) if against is None or curves(results, p, against)]
+    columns = min(3, len(names))
+    figure = _figure(4.4 * columns, 3.6 * -(-len(names) // columns))
+    panels = np.atleast_1d(figure.subplots(-(-len(names) // columns), columns)).ravel()
+    for axes, problem in zip(panels, names, strict=False):
+        axes.set_title(problem)
+        if against is not None:
+            _paint_sweep(axes, results, problem, against, palette)
+        else:
+            _paint_means(axes, results, problem, palette)
+    for axes in panels[len(names) :]:
+        axes.axis("off")
+    return figure
+
+
+def _paint_sweep(axes: Any, results: Results, problem: str, parameter: str, palette: Palette) -> None:
+    """Curves with 95 % bands."""
+    found = curves(results, problem, parameter)
+    for curve in found:
+        x, mean = np.array([v for v, _ in curve.points]), np.array([e.mean for _, e in curve.points])
+        half = Z95 * np.array([e.stderr if np.isfinite(e.stderr) else 0.0 for _, e in curve.points])
+        colour = LIGHT[palette.colour(curve.row.planner)]
+        marker = _MARKERS[palette.number(curve.row.planner) % len(_MARKERS)]
+        axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, linewidth=0)
+        axes.plot(x, mean, color=colour, marker=marker, label=curve.row.label)
+    if spans_decades([v for curve in found for v, _ in curve.points]):
+        axes.set_xscale("log")
+    axes.set(xlabel=parameter_name(parameter), ylabel="mean discounted return")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _paint_means(axes: Any, results: Results, problem: str, palette: Palette) -> None:
+    """Means with 95 % intervals, one line per planner."""
+    found = evaluations(results, problem)
+    for i, (row, e) in enumerate(found):
+        half = Z95 * e.stderr if np.isfinite(e.stderr) else 0.0
+        marker = _MARKERS[palette.number(row.planner) % len(_MARKERS)]
+        axes.errorbar(e.mean, i, xerr=half, color=LIGHT[palette.colour(row.planner)], marker=marker)
+    axes.set_yticks(np.arange(len(found)), [row.label for row, _ in found])
+    axes.invert_yaxis()
+    axes.set_xlabel("mean discounted return")
