@@ -24,9 +24,30 @@ def informed_values(mixed: Mixed, gamma: float, *, tolerance: float = 1e-9, memo
     return _values(mixed, np.column_stack([first[:-1], first[1:]]), gamma, tolerance, memory)
 
 
-def policy_values(mixed: Mixed, pairs: Ints, gamma: float, *, tolerance: float = 1e-9, memory: int = MEMORY) -> Floats:
-    """The value of a policy that takes pairs[state] in each state, as [state, joint value]."""
+def policy_values(mixed: Mixed, pairs: Ints, gamma: float, *, tolerance: float = 1e-3, memory: int = MEMORY) -> Floats:
+    """The value of a policy that takes pairs[state] in each state, as [state, joint value].
+
+    With a discount it is reached from below, so that it is a bound whatever the tolerance.
+    """
     return _values(mixed, np.column_stack([pairs, pairs + 1]), gamma, tolerance, memory)
+
+
+def repeated_action(mixed: Mixed, action: int) -> Ints:
+    """The policy that repeats an action where it is legal and takes the first legal one where not: pairs[state]."""
+    pairs = np.zeros(mixed.reachable.states, np.int64)
+    _repeat(mixed.reachable.graph, action, pairs)
+    return pairs
+
+
+@kernel
+def _repeat(graph: Graph, action: int, pairs: Ints) -> None:
+    for s in range(1, pairs.shape[0]):
+        chosen = graph.first[s]
+        for pair in range(graph.first[s], graph.first[s + 1]):
+            number = graph.action[pair]
+            if number == action or (graph.action[chosen] != action and number < graph.action[chosen]):
+                chosen = pair
+        pairs[s] = chosen
 
 
 def _values(mixed: Mixed, choice: Ints, gamma: float, tolerance: float, memory: int) -> Floats:
@@ -41,7 +62,7 @@ def _values(mixed: Mixed, choice: Ints, gamma: float, tolerance: float, memory: 
     v = np.zeros((r.states, mixed.values))
     if gamma < 1:
         # From below and never down: then an action that only loops need be looked at once.
-        v[1:] = _least(r.rows, r.row_count, r.view.table.offsets) / (1 - gamma)
+        v[1:] = _least(r.graph, r.rows, r.view.table.offsets, choice) / (1 - gamma)
         _looping(r.graph, r.rows, mixed.joint, choice, v, gamma)
     for first, last in zip(r.components.first[1:-1], r.components.first[2:], strict=True):
         for sweep in range(_MOST_SWEEPS):
@@ -56,13 +77,16 @@ def _values(mixed: Mixed, choice: Ints, gamma: float, tolerance: float, memory: 
     return v
 
 
-def _least(rows: Rows, count: int, offsets: Ints) -> float:
-    """The smallest reward."""
-    least = np.inf
-    for row in range(count):
-        n = int(offsets[rows.component[row] + 1] - offsets[rows.component[row]])
-        least = min(least, float(rows.pool[rows.at[row] : rows.at[row] + n].min()))
-    return min(least, 0.0)
+@kernel
+def _least(graph: Graph, rows: Rows, offsets: Ints, choice: Ints) -> float:
+    """The smallest reward that may be chosen; 0 if all are positive."""
+    least = 0.0
+    for s in range(1, choice.shape[0]):
+        for pair in range(choice[s, 0], choice[s, 1]):
+            r = graph.row[pair]
+            for value in range(offsets[rows.component[r] + 1] - offsets[rows.component[r]]):
+                least = min(least, rows.pool[rows.at[r] + value])
+    return least
 
 
 @inlined

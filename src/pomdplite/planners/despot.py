@@ -29,7 +29,7 @@ from pomdplite.dynamics import RAISED, Outcomes, draw_hidden, room, simulate
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import TooLarge, UsageError
 from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
-from pomdplite.mdp.informed import MEMORY, informed_values, policy_values
+from pomdplite.mdp.informed import MEMORY, informed_values, policy_values, repeated_action
 from pomdplite.mdp.mixed import Mixed, mixed_form
 from pomdplite.mdp.reachable import reward_range, state_slot
 from pomdplite.model import Model
@@ -162,7 +162,7 @@ class Despot(Planner):
         self._plant()
         root, allowed = self.now() - started, self.budget.seconds if self.budget.seconds is not None else math.inf
         if self.scenarios is None:
-            self._take_scenarios(max(_FEWEST, min(SCENARIOS, int(_ROOT_SHARE * allowed / root))))
+            self._take_scenarios(max(_FEWEST, int(min(SCENARIOS, _ROOT_SHARE * allowed / root))))
             root *= len(self._seeds)
         if root > allowed:
             raise TooLarge(
@@ -291,11 +291,7 @@ def default_policies(mixed: Mixed) -> list[Ints]:
                 return []
             policy[state] = pairs[list(r.graph.action[pairs]).index(chosen.pop())]
         return [policy]
-    policies = [r.graph.first[:-1].copy() for _ in range(model.actions)]
-    for state in range(1, r.states):
-        for pair in r.actions(state):
-            policies[r.graph.action[pair]][state] = pair
-    return policies
+    return [repeated_action(mixed, a) for a in range(model.actions)]
 
 
 @inlined

@@ -30,7 +30,7 @@ import numpy as np
 from pomdplite.beliefs import FactoredBelief, initial_belief
 from pomdplite.errors import NotConverging, TooLarge, UsageError
 from pomdplite.jit import Flags, Floats, Ints, Small, kernel
-from pomdplite.mdp.informed import informed_q, informed_values
+from pomdplite.mdp.informed import informed_values, policy_values, repeated_action
 from pomdplite.mdp.mixed import Mixed, mixed_form
 from pomdplite.model import Model
 from pomdplite.planners import alpha_vectors as av
@@ -43,8 +43,6 @@ _BINS = 24  # of entropy, and of the value of an agent who knows θ
 _MOST_NODES, _MOST_VECTORS = 500_000, 500_000
 _GROWTH = 1.3  # of the sets between two prunings
 _WORTH = 0.01  # of ε: how much better a bound from above must be to be told to others
-_MOST_SWEEPS = 100_000
-_SETTLED = 1e-12
 _FORMAT = "pomdplite sarsop 1"
 
 
@@ -217,13 +215,13 @@ class Solver:
     def _repeat_actions(self) -> None:
         """The first vectors: policies that repeat one action wherever it is legal, else the first legal one."""
         p, model = self.problem, self.mixed.view.model
-        least = min(0.0, float(p.rows.pool[: self._pool()].min()))  # rewards, and numbers that are not negative
         found = False
         for action in range(len(model.actions)):
-            start = least / (1 - p.gamma) if p.gamma < 1 else 0.0
-            v = np.full(p.corner.shape, start)
-            v[0] = 0.0
-            if not _follow(p, action, v, _MOST_SWEEPS) and p.gamma == 1:
+            try:
+                v = policy_values(self.mixed, repeated_action(self.mixed, action), p.gamma)
+            except NotConverging:
+                continue
+            if not np.isfinite(v).all():
                 continue
             found = True
             if self.counts[VECTORS] + len(v) > len(self.vectors.value) - self.depth:
@@ -231,12 +229,6 @@ class Solver:
             _add_first(p, self.vectors, self.counts, action, v)
         if not found:
             raise NotConverging(f"{model.name}: with discount 1 no policy that repeats an action has a finite value.")
-
-    def _pool(self) -> int:
-        """How many numbers the pool of rows holds."""
-        rows, last = self.problem.rows, self.mixed.reachable.row_count - 1
-        n, k, e = int(self.problem.joint.size[rows.component[last]]), int(rows.branches[last]), int(rows.outcomes[last])
-        return int(rows.at[last]) + n * (1 + k + e) + 2 * e
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -303,28 +295,6 @@ class Solver:
             for name in Nodes._fields[: Nodes._fields.index("latest")]
         }
         return kept, points._replace(**grown, latest=self.nodes.latest.copy())
-
-
-@kernel
-def _follow(p: Problem, action: int, v: Floats, most: int) -> bool:
-    """The value of repeating an action, from below if discounted; False if it does not settle."""
-    for _ in range(most):
-        change = 0.0
-        for s in range(1, v.shape[0]):
-            chosen = p.graph.first[s]
-            for pair in range(p.graph.first[s], p.graph.first[s + 1]):
-                number = p.graph.action[pair]
-                if number == action or (p.graph.action[chosen] != action and number < p.graph.action[chosen]):
-                    chosen = pair
-            for j in range(v.shape[1]):
-                new = informed_q(p.graph, p.rows, p.joint, v, s, chosen, j, p.gamma, True)
-                change = max(change, abs(new - v[s, j]))
-                v[s, j] = new
-        if change <= _SETTLED:
-            return True
-        if not change < np.inf:
-            return False
-    return False
 
 
 @kernel
