@@ -54,15 +54,18 @@ def run_episode(
     notes: dict[str, None] = {}
     limit = model.episode_limit
     while not over and t < limit:
+        started = planner.now()
         decision = planner.decide()
-        notes.update(dict.fromkeys(decision.notes))
+        seconds += planner.now() - started
+        if decision.notes:
+            notes.update(dict.fromkeys(decision.notes))
         simulations += decision.simulations
         model_steps += decision.steps
         x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
         started = planner.now()
         planner.advance(decision.action, outcome.y, outcome.o)
-        seconds += decision.seconds + planner.now() - started
+        seconds += planner.now() - started
         total += discount * outcome.reward
         plain += outcome.reward
         discount *= model.discount

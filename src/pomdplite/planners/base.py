@@ -15,6 +15,7 @@ from pomdplite.layout import to_words
 from pomdplite.model import KernelView, Model
 
 _CHECKED_STATES, _CHECKED_CALLS = 50, 300  # what every planner looks at before it trusts a model
+_KEPT_DECISIONS = 20_000
 TIE = 1e-6  # values closer than this are equal; the smaller action number is taken
 
 
@@ -53,7 +54,7 @@ class Decision:
     depth: int = 0  # the deepest simulation
     line: tuple[str, ...] = ()  # the principal line of play: what the search expects to do
     notes: tuple[str, ...] = ()  # what a person should know: space that ran out, a belief that had to be recovered
-    seconds: float = 0.0
+    seconds: float = 0.0  # that finding it took; the same belief and state again cost nothing
 
     def table(self, names: Any) -> list[ActionValue]:
         """Every legal action, the best first."""
@@ -91,6 +92,7 @@ class Planner(ABC):
 
     title: ClassVar[str]  # the name in the registry and in tables
     budget: Budget | None = None  # of a step, for planners that search
+    repeats: bool = False  # whether the same state and belief always lead to the same decision, so that it can be kept
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
@@ -101,6 +103,7 @@ class Planner(ABC):
         self._ready = False
         self.preparation_seconds = 0.0
         self.clock = "wall"
+        self._decided: dict[tuple[bytes, bytes], Decision] = {}
 
     @property
     @abstractmethod
@@ -155,6 +158,17 @@ class Planner(ABC):
     def decide(self) -> Decision:
         """The next action, and why."""
         self._must_be_reset()
+        if not self.repeats or not isinstance(self.belief, FactoredBelief):
+            return self._timed()
+        key = self.s.tobytes(), self.belief.probabilities.tobytes()
+        known = self._decided.get(key)
+        if known is None:
+            if len(self._decided) >= _KEPT_DECISIONS:
+                self._decided.clear()
+            known = self._decided[key] = self._timed()
+        return known
+
+    def _timed(self) -> Decision:
         started = self.now()
         decision = self._decide()
         return replace(decision, seconds=self.now() - started)

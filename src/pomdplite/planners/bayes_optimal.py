@@ -46,6 +46,7 @@ class BayesOptimal(Planner):
     """Exact for small models: our ground truth."""
 
     title: ClassVar[str] = "bayes-optimal"
+    repeats = True
 
     belief: CategoricalBelief
 

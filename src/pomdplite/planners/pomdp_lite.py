@@ -83,6 +83,7 @@ class PomdpLite(Planner):
             low, high = reward_range(self.view)
             self.beta = DEFAULT_BETA * (high - low)
         self.solver = self._make_solver(self.beta)
+        self.repeats = isinstance(self.solver, Exact)
         if isinstance(self.solver, Uct):
             self.solver.warm_up(self.belief.erased, self.view.root(), self.belief.probabilities)
         self.solver.reset(self.belief.probabilities, 0)

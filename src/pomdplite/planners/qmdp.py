@@ -41,6 +41,7 @@ class Qmdp(Planner):
         if ties not in TIES:
             raise UsageError(f"no ties {ties!r}; there are {', '.join(TIES)}.")
         self.ties, self.memory = ties, memory
+        self.repeats = ties != "random"
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -69,6 +69,7 @@ class Sarsop(Planner):
     """
 
     title: ClassVar[str] = "sarsop"
+    repeats = True
 
     belief: FactoredBelief
     progress: Callable[[Progress], None] | None = None  # called about once a second while solving
