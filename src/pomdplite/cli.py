@@ -20,7 +20,7 @@ from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
 from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
-from pomdplite.experiments.evaluate import standard_error
+from pomdplite.experiments.evaluate import played_in, standard_error
 from pomdplite.mdp.reachable import build
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, Planner, Sarsop, make_planner
@@ -28,7 +28,7 @@ from pomdplite.planners.sarsop import Progress as SarsopProgress
 from pomdplite.problems import PROBLEMS, make
 from pomdplite.views import text
 from pomdplite.views.text import Comparison
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import WORLDS, make_world, planning_problem
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich",
                   help="Plan when something is hidden but does not change by chance.")  # fmt: skip
@@ -49,6 +49,7 @@ OtherOptions = Annotated[
 ClockOption = Annotated[
     str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
 ]
+WorldOption = Annotated[str, typer.Option(help="what actions are executed in: see `pomdplite list`")]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
 
@@ -64,6 +65,11 @@ def list_() -> None:
     for name, kind in PLANNERS.items():
         table.add_row(name, escape(inspect.getdoc(kind) or "").splitlines()[0])
     out.print(table)
+    out.print()
+    table = Table("world", "what it is", box=None, padding=(0, 2, 0, 0))
+    for name, world in WORLDS.items():
+        table.add_row(name, escape(world.about))
+    out.print(table)
 
 
 @app.command()
@@ -78,14 +84,15 @@ def run(
     sims: SimsOption = None,
     clock: ClockOption = "wall",
     option: OtherOptions = None,
+    world: WorldOption = "model",
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Evaluate a planner on a problem."""
-    model = make(problem)
+    model = make(planning_problem(problem, world))
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
     chosen.use_clock(clock)
-    result, interrupted = _evaluated(problem, chosen, episodes, seed, workers)
+    result, interrupted = _evaluated(problem, chosen, episodes, seed, workers, world)
     if as_json:
         typer.echo(json.dumps(summary(result)))
     else:
@@ -109,11 +116,12 @@ def compare(
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
     ] = None,
+    world: WorldOption = "model",
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Planners side by side on the same episodes, with paired differences."""
-    model = make(problem)
+    model = make(planning_problem(problem, world))
     names = [name.strip() for name in planners.split(",") if name.strip()]
     chosen = _planners(names, model, option, time, sims)
     results: list[Evaluation] = []
@@ -122,7 +130,7 @@ def compare(
     for planner in chosen:
         planner.use_clock(clock)
         try:
-            result, interrupted = _evaluated(problem, planner, episodes, seed, workers)
+            result, interrupted = _evaluated(problem, planner, episodes, seed, workers, world)
         except KeyboardInterrupt:
             interrupted = True
         except (TooLarge, NotConverging, UsageError) as error:
@@ -174,8 +182,11 @@ def _difference(mine: Evaluation, other: Evaluation) -> tuple[float, float] | No
     return mine.difference(other) if len(mine.episodes) == len(other.episodes) else None
 
 
-def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers: int) -> tuple[Evaluation, bool]:
+def _evaluated(
+    problem: str, planner: Planner, episodes: int, seed: int, workers: int, world: str
+) -> tuple[Evaluation, bool]:
     """Prepare and evaluate with progress on the screen; whether it was interrupted, with what was finished by then."""
+    problem = played_in(problem, world)
     with err.status(f"preparing {planner.title} for {problem}") as status:
         if isinstance(planner, Sarsop):
             planner.progress = lambda p: status.update(f"sarsop for {problem}: {text.solving(p)}")
@@ -194,7 +205,7 @@ def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers
                 progress.refresh()
 
         try:
-            evaluate(planner.model, planner, episodes, seed, workers=workers, on_episode=on_episode)
+            evaluate(planner.model, planner, episodes, seed, workers=workers, world=world, on_episode=on_episode)
         except KeyboardInterrupt:
             interrupted = True
         except SystemError as error:  # how Ctrl-C comes out of a compiled function
@@ -353,11 +364,13 @@ def watch(
     time: TimeOption = None,
     sims: SimsOption = None,
     option: OtherOptions = None,
+    world: WorldOption = "model",
     episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
     pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
-    model = make(problem)
+    model = make(planning_problem(problem, world))
+    place = make_world(world, model)
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
@@ -374,16 +387,13 @@ def watch(
 
             save_step(model, step, pictures / f"step-{step.t + 1:03d}.png")
 
-    world = ModelWorld(model)
-    result = run_episode(chosen, world, seed, episode, look)
+    result = run_episode(chosen, place, seed, episode, look)
     out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
     out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
         f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}"
-        + (
-            f"; the hidden value is now {escape(model.hidden.describe(world.theta))}" if model.hidden.components else ""
-        ),
+        + (f"; the hidden value is now {escape(place.truth)}" if place.truth else ""),
         highlight=False,
     )
     if pictures is not None:

@@ -15,7 +15,7 @@ from pomdplite.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import make_world, planning_problem
 
 Z95 = 1.959963984540054  # normal quantile of a 95 % interval
 
@@ -93,6 +93,11 @@ class Evaluation:
         return float(gaps.mean()), standard_error(gaps)
 
 
+def played_in(problem: str, world: str) -> str:
+    """A problem's name in tables, with the world if it is not the model: results of two worlds are two things."""
+    return problem if world == "model" else f"{problem} in {world}"
+
+
 def standard_error(values: Floats) -> float:
     """Standard error of the mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
@@ -105,17 +110,19 @@ def evaluate(
     seed: int = 0,
     *,
     workers: int = 1,
+    world: str = "model",
     on_episode: Callable[[Episode], None] | None = None,
     **parameters: Any,
 ) -> Evaluation:
     """Play episodes 0 … n−1 of a seed. Episode i meets the same hidden value and noise under every planner.
 
     `planner` is a name, with its parameters as keywords, or a planner object. Episodes are handed to `on_episode`
-    as they finish, in any order; the result holds them in order.
+    as they finish, in any order; the result holds them in order. `world` names what actions are executed in; a problem
+    given by name is then planned with the geometry that was fitted to that world.
     """
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
-    model = make(problem) if isinstance(problem, str) else problem
+    model = make(planning_problem(problem, world)) if isinstance(problem, str) else problem
     if not isinstance(model, Model):
         raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
     if isinstance(planner, str):
@@ -128,19 +135,19 @@ def evaluate(
         raise UsageError("the planner was made for another model object than the one to evaluate on.")
     planner.prepare()
     finished: list[Episode] = []
-    for episode in _played(planner, seed, episodes, min(workers, episodes)):
+    for episode in _played(planner, seed, episodes, min(workers, episodes), world):
         finished.append(episode)
         if on_episode is not None:
             on_episode(episode)
     finished.sort(key=lambda e: e.index)
-    name = problem if isinstance(problem, str) else model.name
+    name = played_in(problem if isinstance(problem, str) else model.name, world)
     return Evaluation(name, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)
 
 
-def _played(planner: Planner, seed: int, episodes: int, workers: int) -> Iterator[Episode]:
+def _played(planner: Planner, seed: int, episodes: int, workers: int, world: str) -> Iterator[Episode]:
     if workers == 1:
-        world = ModelWorld(planner.model)
-        for index in range(episodes):
-            yield run_episode(planner, world, seed, index)
+        with make_world(world, planner.model) as place:
+            for index in range(episodes):
+                yield run_episode(planner, place, seed, index)
         return
-    yield from play(planner, seed, range(episodes), workers)
+    yield from play(planner, seed, range(episodes), workers, world)

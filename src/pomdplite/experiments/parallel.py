@@ -15,19 +15,19 @@ from typing import Any
 from pomdplite.errors import PomdpLiteError
 from pomdplite.experiments.episode import Episode, run_episode
 from pomdplite.planners.base import Planner
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import make_world
 
 _BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
 
 
-def play(planner: Planner, seed: int, indices: range, workers: int) -> Iterator[Episode]:
+def play(planner: Planner, seed: int, indices: range, workers: int, world: str = "model") -> Iterator[Episode]:
     """Play these episodes, in any order; an error in a worker is raised here."""
     context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     waiting = list(reversed(indices))
     pipes: dict[Any, tuple[Connection, Any]] = {}  # parent's end -> (itself, process)
     for _ in range(workers):
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(planner, seed, theirs), daemon=True)  # type: ignore[attr-defined]
+        process = context.Process(target=_work, args=(planner, seed, world, theirs), daemon=True)  # type: ignore[attr-defined]
         process.start()
         theirs.close()
         pipes[ours] = (ours, process)
@@ -73,12 +73,11 @@ def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float, BaseExcepti
         ) from None
 
 
-def _work(planner: Planner, seed: int, pipe: Connection) -> None:
+def _work(planner: Planner, seed: int, world: str, pipe: Connection) -> None:
     """A worker: play batches until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     planner.prepare()
-    world = ModelWorld(planner.model)
-    parent = os.getppid()
+    parent, place = os.getppid(), None
     while True:
         while not pipe.poll(2.0):
             if os.getppid() != parent:  # it was killed
@@ -89,8 +88,9 @@ def _work(planner: Planner, seed: int, pipe: Connection) -> None:
             return
         started, episodes, error = time.perf_counter(), [], None
         try:
+            place = place or make_world(world, planner.model)
             for index in batch:
-                episodes.append(run_episode(planner, world, seed, index))
+                episodes.append(run_episode(planner, place, seed, index))
         except Exception as problem:  # noqa: BLE001  sent to the parent, which raises it
             error = problem
         pipe.send((episodes, time.perf_counter() - started, error))

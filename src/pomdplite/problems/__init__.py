@@ -8,11 +8,12 @@ from pomdplite.errors import UsageError
 from pomdplite.model import Model
 from pomdplite.problems.battleship import Battleship
 from pomdplite.problems.from_file import load_model
+from pomdplite.problems.grasp import Grasp
 from pomdplite.problems.rocksample import RockSample
 from pomdplite.problems.rocksample_maps import MAPS, random_rocks
 from pomdplite.problems.tiger import Tiger
 
-__all__ = ["PROBLEMS", "Battleship", "Problem", "RockSample", "Tiger", "load_model", "make"]
+__all__ = ["PROBLEMS", "Battleship", "Grasp", "Problem", "RockSample", "Tiger", "load_model", "make"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ PROBLEMS: dict[str, Problem] = {
         )
         for size, ships in ((5, 2), (10, 5), (15, 7))
     },
+    "grasp": Problem(Grasp, "feel for a cup in a shelf with a gripper and pick it"),
 }
 
 

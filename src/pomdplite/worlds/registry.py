@@ -1,0 +1,39 @@
+"""Worlds by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pomdplite.errors import UsageError
+from pomdplite.model import Model
+from pomdplite.worlds.base import World
+from pomdplite.worlds.model import ModelWorld
+
+
+@dataclass(frozen=True)
+class WorldKind:
+    """A named world: how to make it, what it is, and which problem plans for it with a geometry fitted to it."""
+
+    make: Callable[[Model], World]
+    about: str
+    fitted: dict[str, str]  # problem -> the same with the world's geometry; empty: any problem
+
+
+WORLDS: dict[str, WorldKind] = {
+    "model": WorldKind(ModelWorld, "the model itself", {}),
+}
+
+
+def _kind(name: str) -> WorldKind:
+    if name not in WORLDS:
+        raise UsageError(f"no world {name!r}; there are {', '.join(WORLDS)}.")
+    return WORLDS[name]
+
+
+def planning_problem(problem: str, world: str) -> str:
+    """The problem to plan with when acting in this world: the same, with the geometry fitted to the world."""
+    return _kind(world).fitted.get(problem, problem)
+
+
+def make_world(name: str, model: Model) -> World:
+    """A world by name, for a model that fits it."""
+    return _kind(name).make(model)
