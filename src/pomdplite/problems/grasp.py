@@ -71,7 +71,8 @@ class Grasp(Model):
         )
         self.cups = np.array([(cx, cy) for cx in cup_x for cy in cup_y], float)  # [cup, (x, y)]
         self.grid = (len(cup_x), len(cup_y))
-        known = tables(self.geometry, self.cups, self.sides, self.depths, (-1.0, -2.0, -5.0))
+        self.move_costs = (-1.0, -2.0, -5.0)  # by region
+        known = tables(self.geometry, self.cups, self.sides, self.depths, self.move_costs)
         self.blocked, self.sensed, self.held, self.cost = known.blocked, known.sensed, known.held, known.cost
         self.grip_cost, self.prize = -10.0, 100.0
         self.hidden = Hidden(cup=tuple(f"({cx:+.3g}, {cy:.3g})" for cx, cy in self.cups))
@@ -108,19 +109,16 @@ class Grasp(Model):
             z[PICKED if y.hand == HAND_PICKED else MISSED] = 1.0
             return
         i, j = place(m, y)
-        felt, what = 0.0, TOUCH_BOTH
-        if y.hand == HAND_CLOSED:
-            felt = m.held[theta.cup, i, j]
-        elif y.stopped != FREE:
-            felt = m.sensed[theta.cup, i, j, a]
-            if a == RIGHT:  # the left finger meets the cup
-                what = TOUCH_LEFT
-            elif a == LEFT:
-                what = TOUCH_RIGHT
-        for left in range(2):
-            for right in range(2):
-                z[left + 2 * right] = felt * misread(m, left, what % 2) * misread(m, right, what // 2)
-                z[left + 2 * right] += (1.0 - felt) * misread(m, left, 0) * misread(m, right, 0)
+        for felt in range(TOUCH_BOTH + 1):
+            chance = 1.0 if felt == NONE else 0.0
+            if y.hand == HAND_CLOSED:
+                held = m.held[theta.cup, i, j]
+                chance = held if felt == TOUCH_BOTH else 1.0 - held if felt == NONE else 0.0
+            elif y.stopped != FREE:
+                chance = m.sensed[theta.cup, i, j, a, felt]
+            if chance > 0.0:
+                for o in range(TOUCH_BOTH + 1):
+                    z[o] += chance * misread(m, o % 2, felt % 2) * misread(m, o // 2, felt // 2)
 
     def reward(m: Any, x: Any, theta: Any, a: int) -> float:
         if a < OPEN:
@@ -184,15 +182,17 @@ class Grasp(Model):
         b = marginals[0]
         if x.hand == HAND_CLOSED:
             return (bool(b @ self.held[:, i, j] > 0.5),) * 2
-        if x.stopped == FREE or b @ self.sensed[:, i, j, x.stopped - 1] <= 0.5:
+        if x.stopped == FREE:
             return False, False
-        return x.stopped != 1 + LEFT, x.stopped != 1 + RIGHT
+        felt = b @ (self.blocked[:, i, j, x.stopped - 1, None] * self.sensed[:, i, j, x.stopped - 1])
+        likely = int(np.argmax(felt))
+        return likely % 2 == 1, likely >= TOUCH_RIGHT
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
         """The shelf from above, a step a cell, its back on top: the belief in percent, the gripper's palm and fingers;
         a finger that feels the cup is ▓, one that does not is │."""
         g = self.geometry
-        wide = g.opening / 2 + g.finger_thickness / 2
+        wide = g.mouth + g.finger_thickness / 2
         reach = round((max(abs(self.sides).max(), abs(self.cups[:, 0]).max()) + wide) / self.step)
         first = round(min(self.depths.min(), self.cups[:, 1].min()) / self.step)
         rows = range(first, round(max(self.depths.max() + g.finger_length, self.cups[:, 1].max()) / self.step) + 1)
@@ -217,7 +217,7 @@ class Grasp(Model):
 
     def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
         """The shelf from above: the belief as a heat map, the gripper, fingers that feel the cup in orange."""
-        from matplotlib.patches import Circle, Rectangle
+        from matplotlib.patches import Circle, Polygon, Rectangle
 
         g = self.geometry
         heat = marginals[0].reshape(self.grid).T
@@ -231,18 +231,18 @@ class Grasp(Model):
         mean = marginals[0] @ self.cups
         axes.add_patch(Circle(mean, g.cup_radius, fill=False, ls=":", ec="#1f5fbf"))
         steel, warm = "0.45", "#f28e2b"
-        inner = g.cup_radius if x.hand != HAND_OPEN else g.opening / 2
+        inner, tip = (g.opening / 2, g.mouth) if x.hand == HAND_OPEN else (g.cup_radius, g.cup_radius)
         outer = inner + g.finger_thickness
         axes.add_patch(Rectangle((x.side - outer, x.depth - 0.02), 2 * outer, 0.02 + g.palm, color=steel))
-        for felt, left in zip(self.touched(x, marginals), (x.side - outer, x.side + inner), strict=True):
-            axes.add_patch(
-                Rectangle((left, x.depth), g.finger_thickness, g.finger_length, color=warm if felt else steel)
-            )
+        for felt, side in zip(self.touched(x, marginals), (-1, 1), strict=True):
+            end = x.depth + g.finger_length
+            corners = ((inner, x.depth), (tip, end), (tip + g.finger_thickness, end), (outer, x.depth))
+            axes.add_patch(Polygon([(x.side + side * cx, cy) for cx, cy in corners], color=warm if felt else steel))
         if x.stopped != FREE:
             across, on = DIRECTIONS[x.stopped - 1]
             axes.annotate("", (x.side + 0.03 * across, x.depth - 0.01 + 0.03 * on), (x.side, x.depth - 0.01),
                           arrowprops={"arrowstyle": "-[", "color": "#d62728", "lw": 2})  # fmt: skip
-        edge = g.opening / 2 + g.finger_thickness + 0.01
+        edge = g.mouth + g.finger_thickness + 0.01
         axes.set(xlim=(self.sides[0] - edge, self.sides[-1] + edge), aspect="equal", xlabel="x (m)", ylabel="y (m)")
         axes.set_ylim(self.depths[0] - 0.03, max(self.depths[-1] + g.finger_length, high[1]) + 0.02)
         axes.set_title(

@@ -9,6 +9,18 @@ from pomdplite.worlds.base import World
 from pomdplite.worlds.model import ModelWorld
 
 
+def _gantry(model: Model) -> World:
+    from pomdplite.worlds.gantry import GantryWorld
+
+    return GantryWorld(model)
+
+
+def _jaco(model: Model) -> World:
+    from pomdplite.worlds.jaco import JacoWorld
+
+    return JacoWorld(model)
+
+
 @dataclass(frozen=True)
 class WorldKind:
     """A named world: how to make it, what it is, and which problem plans for it with a geometry fitted to it."""
@@ -20,6 +32,8 @@ class WorldKind:
 
 WORLDS: dict[str, WorldKind] = {
     "model": WorldKind(ModelWorld, "the model itself", {}),
+    "gantry": WorldKind(_gantry, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}),
+    "jaco": WorldKind(_jaco, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}),
 }
 
 
