@@ -18,10 +18,11 @@ from pomdplite.problems.grasp_geometry import Geometry
 from pomdplite.worlds import make_world
 
 SHAPES = {"opening": 0.004, "flare": 0.004, "finger_length": 0.004, "finger_thickness": 0.002, "palm": 0.002}  # strides
+LEAST = {"opening": 0.072, "palm": -0.02, "finger_thickness": 0.005}
 
 
 def fit_shapes(world, first):
-    """Coordinate search with shrinking strides."""
+    """Coordinate search with shrinking strides, from several starts."""
     grid = [np.array(p) for p in product(np.arange(-0.12, 0.121, 0.005), np.arange(0.02, 0.141, 0.005))]
     world.place_cup(np.array([0.0, 0.25]))
     palm = world.palm_place.copy()
@@ -31,19 +32,25 @@ def fit_shapes(world, first):
     def wrong(geometry):
         return int((geometry.overlaps(dx, dy) != seen).sum())
 
-    best, least = first, wrong(first)
+    starts = [replace(first, opening=o, flare=f) for o, f in product((0.08, 0.1, 0.125), (0.0, 0.02, 0.04))]
+    best = min((descend(start, wrong) for start in starts), key=wrong)
+    print(f"shapes: {wrong(best)} of {len(grid)} places disagree")
+    return best
+
+
+def descend(best, wrong):
+    least = wrong(best)
     for shrink in (4, 2, 1, 0.5, 0.25):
         improved = True
         while improved:
             improved = False
             for (name, stride), sign in product(SHAPES.items(), (-1, 1)):
                 value = getattr(best, name) + sign * shrink * stride
-                if value < 0 and name != "palm" or name == "finger_thickness" and value < 0.005:
+                if value < LEAST.get(name, 0.0):
                     continue
                 tried = replace(best, **{name: round(value, 4)})
                 if wrong(tried) < least:
                     best, least, improved = tried, wrong(tried), True
-    print(f"shapes: {least} of {len(grid)} places disagree ({wrong(first)} before)")
     return best
 
 
@@ -53,7 +60,7 @@ def fit_window(world, geometry):
     held = np.full((len(across), len(ahead)), np.nan)
     for (i, dx), (j, dy) in product(enumerate(across), enumerate(ahead)):
         world.place_cup(np.array([0.0, 0.25]))
-        where = world.palm_place + [dx, dy]
+        where = world.palm_place + np.array([dx, dy])
         if world.overlaps(where):
             continue
         world.place_cup(where)
@@ -76,14 +83,5 @@ if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else "jaco"
     model = pl.make(f"grasp-{name}")
     with make_world(name, model) as world:
-        print(
-            fit_window(
-                world,
-                fit_shapes(
-                    world,
-                    Geometry(
-                        cup_radius=model.geometry.cup_radius, inward=model.geometry.inward, spread=0.005, flare=0.02
-                    ),
-                ),
-            )
-        )
+        given = {name: getattr(model.geometry, name) for name in ("cup_radius", "inward", "spread")}
+        print(fit_window(world, fit_shapes(world, Geometry(**given))))

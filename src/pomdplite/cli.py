@@ -27,6 +27,7 @@ from pomdplite.planners import PLANNERS, Planner, Sarsop, make_planner
 from pomdplite.planners.sarsop import Progress as SarsopProgress
 from pomdplite.problems import PROBLEMS, make
 from pomdplite.views import text
+from pomdplite.views.film import Film
 from pomdplite.views.text import Comparison
 from pomdplite.worlds import WORLDS, make_world, planning_problem
 
@@ -367,11 +368,13 @@ def watch(
     world: WorldOption = "model",
     episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
     pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
+    video: Annotated[Path | None, typer.Option(help="a film to write, .gif or .mp4")] = None,
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
     model = make(planning_problem(problem, world))
-    place = make_world(world, model)
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
+    film = Film(video) if video is not None else None
+    place = make_world(world, model)
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
     if pictures is not None:
@@ -382,12 +385,17 @@ def watch(
 
     def look(step: Step) -> None:
         text.print_step(out, model, step)
-        if pictures is not None:
-            from pomdplite.views.plots import save_step
+        if pictures is not None or film is not None:
+            from pomdplite.views.plots import pixels, step_figure
 
-            save_step(model, step, pictures / f"step-{step.t + 1:03d}.png")
+            figure = step_figure(model, step, place.picture())
+            if pictures is not None:
+                figure.savefig(pictures / f"step-{step.t + 1:03d}.png", dpi=110)
+            if film is not None:
+                film.add(pixels(figure))
 
-    result = run_episode(chosen, place, seed, episode, look)
+    with place:
+        result = run_episode(chosen, place, seed, episode, look)
     out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
     out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
@@ -396,8 +404,13 @@ def watch(
         + (f"; the hidden value is now {escape(place.truth)}" if place.truth else ""),
         highlight=False,
     )
+    for note in result.notes:
+        out.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
     if pictures is not None:
         out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+    if film is not None:
+        film.save()
+        out.print(f"film in {film.path}", highlight=False)
 
 
 def _version(value: bool) -> None:

@@ -7,18 +7,15 @@ that one surprise does not rule the true place out.
 from pomdplite.problems.grasp import Grasp
 from pomdplite.problems.grasp_geometry import Geometry
 
-GANTRY = Geometry(inward=0.9, spread=0.005)
-JACO = Geometry(
-    opening=0.093, flare=0.036, finger_length=0.047, finger_thickness=0.015, cup_radius=0.035, inward=0.5,
-    held_side=0.03, held_near=0.0, held_far=0.075, spread=0.005,
-)  # fmt: skip
+GANTRY = Geometry(inward=0.9, held_near=0.0, held_far=0.095, spread=0.005)
+JACO = Geometry(opening=0.111, flare=0.004, finger_length=0.071, finger_thickness=0.007, palm=0.024, cup_radius=0.035, inward=0.5, held_side=0.06, held_near=0.0, held_far=0.085, spread=0.005)  # fmt: skip
 
 
 def grasp_gantry() -> Grasp:
     """For the two-finger gantry."""
-    return Grasp(GANTRY, noise=0.02, mismatch=0.01, beta=2.75)
+    return Grasp(GANTRY, noise=0.01, mismatch=0.005, beta=2.75)
 
 
 def grasp_jaco() -> Grasp:
     """For the Kinova Jaco."""
-    return Grasp(JACO, noise=0.02, mismatch=0.01, beta=2.75)
+    return Grasp(JACO, noise=0.01, mismatch=0.005, beta=2.75)

@@ -18,8 +18,9 @@ _FILES = ("jaco_arm.xml", "jaco_hand.xml")
 _HAND = "arm/hand/"  # before the names of the hand's parts
 _STIFF, _DAMPED = 6000.0, 400.0  # N m/rad, N m s/rad, of the arm's joints
 _GRIP_STIFF, _GRIP_DAMPED, _GRIP_TORQUE = 30.0, 2.0, 1.5  # of the fingers, and the most torque in N m
-_OPEN, _CLOSED = 0.15, 1.35  # rad, of the finger joints
+_OPEN, _CLOSED = 0.6, 1.35  # rad, of the finger joints
 _HOME = (4.377, 2.997, 5.443, 3.006, 5.206, 0.558)  # rad: where the search for the start pose begins
+_PALM = (0.0, 0.004, 0.035)  # m, from the grip site: the middle between the fingers, at the palm
 _POINTING = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])  # columns: the hand's axes in the scene
 _PRECISE = 1e-5  # m and rad, of inverse kinematics
 _MOST_ITERATIONS, _DAMPING, _STRIDE = 300, 0.05, 0.3
@@ -50,7 +51,7 @@ class JacoWorld(MujocoWorld):
         arm, hand = (mj.MjSpec.from_file(str(folder / name)) for name in _FILES)
         palm = next(b for b in hand.bodies if b.name == "hand")
         grip = next(s for s in hand.sites if s.name == "gripsite")
-        palm.add_site(name="palm", pos=grip.pos + np.array([0, 0, 0.035]))
+        palm.add_site(name="palm", pos=grip.pos + np.array(_PALM))
         arm.attach(hand, site=next(s for s in arm.sites if s.name == "wristsite"), prefix="hand/")
         spec.attach(arm, frame=spec.worldbody.add_frame(), prefix="arm/")
         for body in spec.bodies:

@@ -160,8 +160,8 @@ class MujocoWorld(World):
         cup.add_freejoint()
         cup.add_geom(
             name="cup", type=mj.mjtGeom.mjGEOM_CYLINDER, size=[self.grasp.geometry.cup_radius, CUP_HEIGHT / 2, 0],
-            mass=CUP_MASS, rgba=[0.85, 0.2, 0.2, 1.0], condim=4, friction=[1.0, 0.02, 0.001], solimp=[0.99, 0.999, 0.001, 0.5, 2],
-            solref=[0.01, 1], contype=3, conaffinity=3,
+            mass=CUP_MASS, rgba=[0.85, 0.2, 0.2, 1.0], condim=4, friction=[1.0, 0.02, 0.001],
+            solimp=[0.99, 0.999, 0.001, 0.5, 2], solref=[0.01, 1], contype=3, conaffinity=3,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ the world's interface
