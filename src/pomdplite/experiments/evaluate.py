@@ -15,7 +15,7 @@ from pomdplite.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make
-from pomdplite.worlds import make_world, planning_problem
+from pomdplite.worlds import World, make_world, planning_problem
 
 Z95 = 1.959963984540054  # normal quantile of a 95 % interval
 
@@ -93,9 +93,10 @@ class Evaluation:
         return float(gaps.mean()), standard_error(gaps)
 
 
-def played_in(problem: str, world: str) -> str:
+def played_in(problem: str, world: str | Callable[[Model], World]) -> str:
     """A problem's name in tables, with the world if it is not the model: results of two worlds are two things."""
-    return problem if world == "model" else f"{problem} in {world}"
+    name = world if isinstance(world, str) else getattr(world, "__name__", "a world")
+    return problem if name == "model" else f"{problem} in {name}"
 
 
 def standard_error(values: Floats) -> float:
@@ -110,15 +111,15 @@ def evaluate(
     seed: int = 0,
     *,
     workers: int = 1,
-    world: str = "model",
+    world: str | Callable[[Model], World] = "model",
     on_episode: Callable[[Episode], None] | None = None,
     **parameters: Any,
 ) -> Evaluation:
     """Play episodes 0 … n−1 of a seed. Episode i meets the same hidden value and noise under every planner.
 
     `planner` is a name, with its parameters as keywords, or a planner object. Episodes are handed to `on_episode`
-    as they finish, in any order; the result holds them in order. `world` names what actions are executed in; a problem
-    given by name is then planned with the geometry that was fitted to that world.
+    as they finish, in any order; the result holds them in order. `world` is what actions are executed in,
+    by name or by what makes it from the model; a problem given by name is planned with what was fitted to that world.
     """
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
@@ -144,7 +145,9 @@ def evaluate(
     return Evaluation(name, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)
 
 
-def _played(planner: Planner, seed: int, episodes: int, workers: int, world: str) -> Iterator[Episode]:
+def _played(
+    planner: Planner, seed: int, episodes: int, workers: int, world: str | Callable[[Model], World]
+) -> Iterator[Episode]:
     if workers == 1:
         with make_world(world, planner.model) as place:
             for index in range(episodes):

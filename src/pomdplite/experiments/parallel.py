@@ -20,7 +20,7 @@ from pomdplite.worlds import make_world
 _BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
 
 
-def play(planner: Planner, seed: int, indices: range, workers: int, world: str = "model") -> Iterator[Episode]:
+def play(planner: Planner, seed: int, indices: range, workers: int, world: Any = "model") -> Iterator[Episode]:
     """Play these episodes, in any order; an error in a worker is raised here."""
     context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     waiting = list(reversed(indices))
@@ -73,7 +73,7 @@ def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float, BaseExcepti
         ) from None
 
 
-def _work(planner: Planner, seed: int, world: str, pipe: Connection) -> None:
+def _work(planner: Planner, seed: int, world: Any, pipe: Connection) -> None:
     """A worker: play batches until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     planner.prepare()

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from pomdplite.jit import Words
+from pomdplite.layout import to_words
 from pomdplite.model import Model
 
 
@@ -58,6 +59,12 @@ class World(ABC):
     def success(self) -> bool | None:
         """Whether the episode succeeded by the world's own measure; None if it does not say."""
         return None
+
+    def outcome(self, y: Any, o: int | str | None, reward: float) -> Outcome:
+        """What came of an action, from the next state as record, dictionary or tuple and the observation by name."""
+        state = self.model.state_record(y)
+        words = to_words(self.model.state.dtype, state)
+        return Outcome(words, self.model.observation_index(o), float(reward), bool(self.model.plain.terminal(state)))
 
     def picture(self) -> Any:
         """What a camera sees, [height, width, 3] of bytes; None where there is none."""

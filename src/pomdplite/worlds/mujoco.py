@@ -13,6 +13,7 @@ true places of cup and palm before it; that of a pick is the model's prize, won 
 """
 
 import ctypes.util
+import logging
 import os
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -23,7 +24,6 @@ from pomdplite import rng
 from pomdplite.dynamics import pick
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.jit import Floats
-from pomdplite.layout import to_words
 from pomdplite.model import Model
 from pomdplite.problems import Grasp
 from pomdplite.problems.grasp import (
@@ -45,6 +45,7 @@ from pomdplite.problems.grasp import (
 from pomdplite.problems.grasp_geometry import DIRECTIONS
 from pomdplite.worlds.base import Outcome, World
 
+_log = logging.getLogger(__name__)
 TIMESTEP = 0.002  # s
 STEP_SECONDS = 0.16  # of a move; how long each part of an action takes is fixed, so none can hang
 SETTLE_SECONDS = 0.08
@@ -77,6 +78,8 @@ def import_mujoco() -> Any:
         raise PomdpLiteError(
             f"MuJoCo cannot be imported with MUJOCO_GL={chosen}: {error}; try MUJOCO_GL=disable."
         ) from None
+    # Its warnings are in its data, where they are looked at; by itself it writes them into a file in the user's folder.
+    mujoco.set_mju_user_warning(_log.debug)
     return mujoco
 
 
@@ -103,6 +106,8 @@ class MujocoWorld(World):
         self._cup_joint = int(self.simulation.jnt_qposadr[self.simulation.body_jntadr[self._cup]])
         self._site = self._mj.mj_name2id(self.simulation, self._mj.mjtObj.mjOBJ_SITE, self.palm_site)
         self._role = self._roles()
+        warning = self._mj.mjtWarning
+        self._diverging = (warning.mjWARN_BADQPOS, warning.mjWARN_BADQVEL, warning.mjWARN_BADQACC)
         self._force = np.zeros(6)
         self._renderer: Any = None
 
@@ -199,7 +204,7 @@ class MujocoWorld(World):
 
     def step(self, a: int) -> Outcome:
         """Execute an action; a simulation that diverges or a cup that is knocked over or off ends it as a miss."""
-        x, over = self._x, False
+        x = self._x
         reward = self.grasp.grip_cost
         o = NONE
         x.stopped = FREE
@@ -218,14 +223,14 @@ class MujocoWorld(World):
             x.hand = HAND_CLOSED if a == CLOSE else HAND_OPEN
             o = self._touch(GRIPPED) if a == CLOSE else NONE
         else:
-            over, success = True, self._lift()
+            success = self._lift()
             x.hand, o = (HAND_PICKED, PICKED) if success else (HAND_MISSED, MISSED)
             reward = self.grasp.prize if success else -self.grasp.prize
-        mishap = self._mishap() if not over else None
+        mishap = self._mishap()
         if mishap is not None:
             self.notes += (mishap,)
-            x.hand, x.stopped, o, reward, over = HAND_MISSED, FREE, MISSED, -self.grasp.prize, True
-        return Outcome(to_words(self.grasp.state.dtype, x), o, reward, over)
+            x.hand, x.stopped, o, reward = HAND_MISSED, FREE, MISSED, -self.grasp.prize
+        return self.outcome(x, o, reward)
 
     @property
     def x(self) -> Any:
@@ -334,8 +339,10 @@ class MujocoWorld(World):
 
     def _mishap(self) -> str | None:
         """What went wrong with the cup or the simulation, in words."""
-        if not np.isfinite(self.data.qpos).all() or not np.isfinite(self.data.qvel).all():
+        if any(self.data.warning[int(kind)].number for kind in self._diverging):
             return "the simulation diverged; the trial counts as failed"
+        if self._x.hand == HAND_PICKED:
+            return None
         if self.data.xpos[self._cup][2] < self.origin[2] - 0.03 and self._x.hand == HAND_OPEN:
             return "the cup fell off the shelf; the trial counts as failed"
         if self.data.xmat[self._cup][8] < TILTED:

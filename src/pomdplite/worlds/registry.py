@@ -43,11 +43,11 @@ def _kind(name: str) -> WorldKind:
     return WORLDS[name]
 
 
-def planning_problem(problem: str, world: str) -> str:
+def planning_problem(problem: str, world: str | Callable[[Model], World]) -> str:
     """The problem to plan with when acting in this world: the same, with the geometry fitted to the world."""
-    return _kind(world).fitted.get(problem, problem)
+    return _kind(world).fitted.get(problem, problem) if isinstance(world, str) else problem
 
 
-def make_world(name: str, model: Model) -> World:
-    """A world by name, for a model that fits it."""
-    return _kind(name).make(model)
+def make_world(world: str | Callable[[Model], World], model: Model) -> World:
+    """A world by name, or by what makes it, such as its class; for a model that fits it."""
+    return (_kind(world).make if isinstance(world, str) else world)(model)
