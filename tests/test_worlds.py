@@ -248,7 +248,7 @@ def test_no_gl_is_told(gantry, monkeypatch):
 
     monkeypatch.setattr(gantry, "_renderer", None)
     monkeypatch.setattr(gantry._mj, "Renderer", refuse)
-    with pytest.raises(pl.PomdpLiteError, match="cannot draw without a screen here .no display."):
+    with pytest.raises(pl.PomdpLiteError, match="cannot draw without a screen here"):
         gantry.picture()
 
 

@@ -37,7 +37,6 @@ class Grasp(Model):
     max_steps = 90
     return_range = 100.0
     exploration = 30.0
-    memory = State(felt=np.int16, holds=np.int16)
 
     def __init__(
         self,
@@ -152,23 +151,6 @@ class Grasp(Model):
             return PICK
         _, j = place(m, x)
         return CLOSE if x.stopped == 1 + FORWARD or j + 1 == m.depths.shape[0] else FORWARD
-
-    def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
-        h.holds = 1 if a == CLOSE and o == TOUCH_BOTH else 0
-        if a < OPEN and o != NONE:
-            h.felt = 1
-
-    def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
-        """Move while the hand is open, close once the cup was felt, pick when it is held."""
-        if x.hand == HAND_CLOSED:
-            f[PICK if h.holds else OPEN] = 1.0
-            return
-        i, j = place(m, x)
-        f[RIGHT] = 1.0 if i + 1 < m.sides.shape[0] else 0.0
-        f[LEFT] = 1.0 if i > 0 else 0.0
-        f[FORWARD] = 1.0 if j + 1 < m.depths.shape[0] else 0.0
-        f[BACK] = 1.0 if j > 0 else 0.0
-        f[CLOSE] = h.felt
 
     def success(self, x: Any, theta: Any) -> bool:
         """Picked the cup."""
