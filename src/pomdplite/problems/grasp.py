@@ -84,7 +84,9 @@ class Grasp(Model):
         p[0] = 1.0
         y[0].stopped = FREE
         if a < OPEN and x.hand == HAND_OPEN:
-            stop = m.mismatch + (1.0 - 2.0 * m.mismatch) * m.blocked[theta.cup, i, j, a]
+            # What has just stopped this move is still there: the cup does not move, wherever in its cell it is.
+            stop = 1.0 if x.stopped == 1 + a else m.blocked[theta.cup, i, j, a]
+            stop = m.mismatch + (1.0 - 2.0 * m.mismatch) * stop
             if a <= LEFT:
                 y[0].side = m.sides[i + (1 if a == RIGHT else -1)]
             else:
