@@ -146,3 +146,25 @@ def test_solve_keeps_a_policy_that_run_takes(tmp_path):
 def test_a_parameter_of_the_wrong_kind_is_told():
     assert "beta must be a number, not 'much'" in run("run", "tiger", "-o", "beta=much", code=2).stderr
     assert "sims must be a whole number" in run("run", "tiger", "-p", "pomcp", "-o", "sims=1.5", code=2).stderr
+
+
+def test_worlds_are_listed_and_chosen_by_name():
+    assert "gantry" in run("list").stdout
+    assert "no world 'moon'; there are model, gantry, jaco" in run("run", "grasp", "--world", "moon", code=2).stderr
+    pytest.importorskip("mujoco")
+    assert "a cup, for grasp, not for Tiger" in run("run", "tiger", "--world", "gantry", code=2).stderr
+    played = json.loads(run("run", "grasp", "--world", "gantry", "-n", "2", "--json").stdout)
+    assert played["problem"] == "grasp in gantry" and played["success_rate"] is not None
+
+
+def test_a_world_without_its_extra_says_what_to_install(tmp_path):
+    (tmp_path / "mujoco.py").write_text("raise ModuleNotFoundError('No module named mujoco', name='mujoco')\n")
+    done = run("run", "grasp", "--world", "jaco", code=1, env=dict(os.environ, PYTHONPATH=str(tmp_path)))
+    assert done.stderr.strip().endswith("pip install 'pomdplite[robot]'.")
+
+
+def test_watch_writes_a_film(tmp_path):
+    pytest.importorskip("matplotlib")
+    assert "ends in .gif or .mp4" in run("watch", "tiger", "--video", "out.avi", code=2, cwd=tmp_path).stderr
+    assert "film in out.gif" in run("watch", "tiger", "--video", "out.gif", cwd=tmp_path).stdout
+    assert (tmp_path / "out.gif").stat().st_size > 5_000

@@ -62,6 +62,16 @@ def test_studies_page(tmp_path, monkeypatch):
     assert len(scope["pl"].Study.parse(shown).cells) == 10
 
 
+def test_the_worlds_page_has_an_example_that_runs(tmp_path, monkeypatch, capsys):
+    ((_, text),) = [b for b in blocks("docs/robot.md") if b[0] == "python"]
+    assert len(text.splitlines()) < 60
+    (tmp_path / "house.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    runpy.run_path(str(tmp_path / "house.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert printed.startswith("tiger in HouseWorld: ") and printed.strip().endswith("right")
+
+
 @pytest.mark.parametrize("script", sorted(p.name for p in (ROOT / "examples").glob("*.py") if p.name != "demo.py"))
 def test_examples(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -22,7 +22,7 @@ ALLOWED = {
     "mdp": DYNAMICS | {"beliefs", "budget", "tabular"},
     "planners": DYNAMICS | {"beliefs", "budget", "checking", "mdp"},
     "problems": BASE | {"layout", "model", "rng"},
-    "worlds": DYNAMICS,
+    "worlds": DYNAMICS | {"problems"},
     "experiments": DYNAMICS | {"beliefs", "budget", "planners", "problems", "worlds"},
     "views": CORE | {"experiments", "planners"},
     "testing": DYNAMICS | {"beliefs", "checking", "experiments", "planners", "views", "worlds"},

@@ -28,10 +28,10 @@ from pomdplite.planners import (
     Sarsop,
     make_planner,
 )
-from pomdplite.problems import PROBLEMS, Battleship, RockSample, Tiger, make
+from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make
 from pomdplite.rng import uniform
 from pomdplite.tabular import tabular
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import ModelWorld, Outcome, World, make_world
 
 __version__ = "0.1.0"
 
@@ -45,6 +45,7 @@ __all__ = [
     "Episode",
     "Evaluation",
     "FactoredBelief",
+    "Grasp",
     "Hidden",
     "ImpossibleObservation",
     "MdpSet",
@@ -54,6 +55,7 @@ __all__ = [
     "ModelWorld",
     "NotConverging",
     "NotPomdpLite",
+    "Outcome",
     "ParticleBelief",
     "Planner",
     "Pomcp",
@@ -72,6 +74,7 @@ __all__ = [
     "Tiger",
     "TooLarge",
     "UsageError",
+    "World",
     "check_model",
     "evaluate",
     "from_mdps",
@@ -79,6 +82,7 @@ __all__ = [
     "initial_belief",
     "make",
     "make_planner",
+    "make_world",
     "run_episode",
     "tabular",
     "to_mdps",

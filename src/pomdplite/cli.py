@@ -22,15 +22,16 @@ from pomdplite.commands.bench import bench
 from pomdplite.commands.report import report
 from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
-from pomdplite.experiments.evaluate import standard_error
+from pomdplite.experiments.evaluate import played_in, standard_error
 from pomdplite.mdp.reachable import build
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, Planner, Sarsop, make_planner
 from pomdplite.planners.sarsop import Progress as SarsopProgress
 from pomdplite.problems import PROBLEMS, make
 from pomdplite.views import text
+from pomdplite.views.film import Film
 from pomdplite.views.text import Comparison
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import WORLDS, make_world, planning_problem
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich",
                   help="Plan when something is hidden but does not change by chance.")  # fmt: skip
@@ -51,6 +52,7 @@ OtherOptions = Annotated[
 ClockOption = Annotated[
     str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
 ]
+WorldOption = Annotated[str, typer.Option(help="what actions are executed in: see `pomdplite list`")]
 SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
 app.command()(bench)
@@ -68,6 +70,11 @@ def list_() -> None:
     for name, kind in PLANNERS.items():
         table.add_row(name, escape(inspect.getdoc(kind) or "").splitlines()[0])
     out.print(table)
+    out.print()
+    table = Table("world", "what it is", box=None, padding=(0, 2, 0, 0))
+    for name, world in WORLDS.items():
+        table.add_row(name, escape(world.about))
+    out.print(table)
 
 
 @app.command()
@@ -82,14 +89,15 @@ def run(
     sims: SimsOption = None,
     clock: ClockOption = "wall",
     option: OtherOptions = None,
+    world: WorldOption = "model",
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Evaluate a planner on a problem."""
-    model = make(problem)
+    model = make(planning_problem(problem, world))
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
     chosen.use_clock(clock)
-    result, interrupted = _evaluated(problem, chosen, episodes, seed, workers)
+    result, interrupted = _evaluated(problem, chosen, episodes, seed, workers, world)
     if as_json:
         typer.echo(json.dumps(summary(result)))
     else:
@@ -113,11 +121,12 @@ def compare(
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
     ] = None,
+    world: WorldOption = "model",
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Planners side by side on the same episodes, with paired differences."""
-    model = make(problem)
+    model = make(planning_problem(problem, world))
     names = [name.strip() for name in planners.split(",") if name.strip()]
     chosen = _planners(names, model, option, time, sims)
     results: list[Evaluation] = []
@@ -126,7 +135,7 @@ def compare(
     for planner in chosen:
         planner.use_clock(clock)
         try:
-            result, interrupted = _evaluated(problem, planner, episodes, seed, workers)
+            result, interrupted = _evaluated(problem, planner, episodes, seed, workers, world)
         except KeyboardInterrupt:
             interrupted = True
         except (TooLarge, NotConverging, UsageError) as error:
@@ -178,8 +187,11 @@ def _difference(mine: Evaluation, other: Evaluation) -> tuple[float, float] | No
     return mine.difference(other) if len(mine.episodes) == len(other.episodes) else None
 
 
-def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers: int) -> tuple[Evaluation, bool]:
+def _evaluated(
+    problem: str, planner: Planner, episodes: int, seed: int, workers: int, world: str
+) -> tuple[Evaluation, bool]:
     """Prepare and evaluate with progress on the screen; whether it was interrupted, with what was finished by then."""
+    problem = played_in(problem, world)
     with err.status(f"preparing {planner.title} for {problem}") as status:
         if isinstance(planner, Sarsop):
             planner.progress = lambda p: status.update(f"sarsop for {problem}: {text.solving(p)}")
@@ -198,7 +210,7 @@ def _evaluated(problem: str, planner: Planner, episodes: int, seed: int, workers
                 progress.refresh()
 
         try:
-            evaluate(planner.model, planner, episodes, seed, workers=workers, on_episode=on_episode)
+            evaluate(planner.model, planner, episodes, seed, workers=workers, world=world, on_episode=on_episode)
         except KeyboardInterrupt:
             interrupted = True
         except PomdpLiteError:
@@ -353,12 +365,16 @@ def watch(
     time: TimeOption = None,
     sims: SimsOption = None,
     option: OtherOptions = None,
+    world: WorldOption = "model",
     episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
     pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
+    video: Annotated[Path | None, typer.Option(help="a film to write, .gif or .mp4")] = None,
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
-    model = make(problem)
+    model = make(planning_problem(problem, world))
     chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
+    film = Film(video) if video is not None else None
+    place = make_world(world, model)
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
     if pictures is not None:
@@ -369,25 +385,32 @@ def watch(
 
     def look(step: Step) -> None:
         text.print_step(out, model, step)
-        if pictures is not None:
-            from pomdplite.views.plots import save_step
+        if pictures is not None or film is not None:
+            from pomdplite.views.plots import pixels, step_figure
 
-            save_step(model, step, pictures / f"step-{step.t + 1:03d}.png")
+            figure = step_figure(model, step, place.picture())
+            if pictures is not None:
+                figure.savefig(pictures / f"step-{step.t + 1:03d}.png", dpi=110)
+            if film is not None:
+                film.add(pixels(figure))
 
-    world = ModelWorld(model)
-    result = run_episode(chosen, world, seed, episode, look)
+    with place:
+        result = run_episode(chosen, place, seed, episode, look)
     out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
     out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
         f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}"
-        + (
-            f"; the hidden value is now {escape(model.hidden.describe(world.theta))}" if model.hidden.components else ""
-        ),
+        + (f"; the hidden value is now {escape(place.truth)}" if place.truth else ""),
         highlight=False,
     )
+    for note in result.notes:
+        out.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
     if pictures is not None:
         out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+    if film is not None:
+        film.save()
+        out.print(f"film in {film.path}", highlight=False)
 
 
 app.command()(report)

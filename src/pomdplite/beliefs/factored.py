@@ -68,6 +68,13 @@ class FactoredBelief:
         self.maps = self.view.maps(after)
         return after
 
+    def recover(self, y: Words) -> Words:
+        """After something impossible: half of the belief as it was, half the prior; the next s, in state y."""
+        self.probabilities = (self.probabilities + self.view.table.prior) / 2
+        with np.errstate(divide="ignore"):
+            self.log_weights = np.log(self.probabilities)
+        return np.concatenate([y, self.maps])
+
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         while True:
             component, k, e = outcomes(self.erased, s.reshape(1, -1), 0, a, self._room)

@@ -89,6 +89,16 @@ class ParticleBelief(FactoredBelief):
         self._move(y, min(_MOST_SWEEPS, round(_SWEEPS * n / self.effective)))
         return y.copy()
 
+    def recover(self, y: Words) -> Words:
+        """After something impossible: every other particle is drawn anew from the prior, and what was is forgotten."""
+        self._resample()
+        fresh = np.zeros_like(self._theta)
+        if draw_prior(self.view.erased, fresh, len(fresh), self._stream) < 0:
+            raise ModelError(f"{self.view.model.name}.prior raised an error; check_model says more.")
+        self._theta[::2] = fresh[::2]
+        self._history.clear()
+        return y.copy()
+
     def _resample(self) -> None:
         """Systematic resampling: copies in proportion to weight, from one random number."""
         n = self.particles

@@ -77,6 +77,12 @@ class UnweightedParticles:
         self._replay()
         return y.copy()
 
+    def recover(self, y: Words) -> Words:
+        """After something impossible: new draws from the prior, and what was is forgotten."""
+        self._steps = 0
+        self._draw()
+        return y.copy()
+
     def _history(self) -> tuple[Words, Ints, Words, Ints, int]:
         return self._x, self._a, self._y, self._o, self._steps
 

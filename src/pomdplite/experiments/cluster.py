@@ -22,7 +22,7 @@ from pomdplite.experiments.results import Cell
 from pomdplite.experiments.watching import Watcher
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import World, make_world, placed, planning_problem
 
 _CONNECT_SECONDS = 10.0
 _LOOK_SECONDS = 1.0  # between two looks at who is there
@@ -63,7 +63,7 @@ class ClusterPlayers:
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         agreed = {name: version for name, version in versions().items() if name in _MUST_AGREE}
         name = uuid.uuid4().hex
-        sent = self._client.submit(_Parcel, pickle.dumps(planner), _everywhere(cell.problem), name, agreed, pure=False)
+        sent = self._client.submit(_Parcel, pickle.dumps(planner), *_everywhere(cell.problem), name, agreed, pure=False)
         room, looked = 0, 0.0
         while waiting or out:
             if time.monotonic() - looked > _LOOK_SECONDS:
@@ -116,11 +116,11 @@ class ClusterPlayers:
 class _Parcel:
     """A planner on its way to the workers."""
 
-    def __init__(self, pickled: bytes, problem: str, name: str, agreed: dict[str, str]) -> None:
-        self.pickled, self.problem, self.name, self.agreed = pickled, problem, name, agreed
+    def __init__(self, pickled: bytes, problem: str, world: str, name: str, agreed: dict[str, str]) -> None:
+        self.pickled, self.problem, self.world, self.name, self.agreed = pickled, problem, world, name, agreed
 
 
-_kept: OrderedDict[str, tuple[Planner, ModelWorld]] = OrderedDict()  # in a worker, by the parcels' names
+_kept: OrderedDict[str, tuple[Planner, World]] = OrderedDict()  # in a worker, by the parcels' names
 _one_at_a_time = threading.Lock()  # planners are not for two threads, and threads would take each other's time
 
 
@@ -133,7 +133,7 @@ def _play(parcel: _Parcel, seed: int, indices: list[int]) -> tuple[list[Episode]
         return episodes, time.perf_counter() - started
 
 
-def _unpacked(parcel: _Parcel) -> tuple[Planner, ModelWorld]:
+def _unpacked(parcel: _Parcel) -> tuple[Planner, World]:
     if parcel.name not in _kept:
         here = versions()
         for name, version in parcel.agreed.items():
@@ -142,13 +142,14 @@ def _unpacked(parcel: _Parcel) -> tuple[Planner, ModelWorld]:
         make(parcel.problem)  # a model from a user's file is then known by the name that its pickle has
         planner: Planner = pickle.loads(parcel.pickled)
         planner.prepare()
-        _kept[parcel.name] = planner, ModelWorld(planner.model)
+        _kept[parcel.name] = planner, make_world(parcel.world, planner.model)
         while len(_kept) > _KEPT:
-            _kept.popitem(last=False)
+            _kept.popitem(last=False)[1][1].close()
     return _kept[parcel.name]
 
 
-def _everywhere(problem: str) -> str:
-    """A problem's name that means the same in another folder."""
+def _everywhere(cell: str) -> tuple[str, str]:
+    """The problem that is planned with, by a name that means the same in another folder, and the world."""
+    problem, world = placed(cell)
     file, colon, name = problem.rpartition(":")
-    return f"{Path(file).expanduser().resolve()}:{name}" if colon else problem
+    return f"{Path(file).expanduser().resolve()}:{name}" if colon else planning_problem(problem, world), world

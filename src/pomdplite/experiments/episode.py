@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pomdplite import rng
+from pomdplite.errors import ImpossibleObservation
 from pomdplite.jit import Floats
 from pomdplite.planners.base import Decision, Planner
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import World
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,13 @@ class Step:
 
 
 def run_episode(
-    planner: Planner, world: ModelWorld, seed: int, index: int, look: Callable[[Step], None] | None = None
+    planner: Planner, world: World, seed: int, index: int, look: Callable[[Step], None] | None = None
 ) -> Episode:
-    """Play episode `index` of this seed."""
+    """Play episode `index` of this seed.
+
+    Where the world is not the model, what happens may be impossible in the model: the belief is then mixed with the
+    prior and the episode goes on, with a note.
+    """
     model = planner.model
     world.reset(seed, index)
     planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
@@ -64,7 +69,13 @@ def run_episode(
         x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
         started = planner.now()
-        planner.advance(decision.action, outcome.y, outcome.o)
+        try:
+            planner.advance(decision.action, outcome.y, outcome.o)
+        except ImpossibleObservation:
+            if world.is_model:
+                raise
+            planner.recover(outcome.y)
+            notes[f"step {t + 1} was impossible in the model; the belief was mixed with the prior"] = None
         seconds += planner.now() - started
         total += discount * outcome.reward
         plain += outcome.reward
@@ -74,5 +85,6 @@ def run_episode(
             look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
                       planner.belief.marginals(), over))  # fmt: skip
         t += 1
+    notes.update(dict.fromkeys(world.notes))
     success = world.success
     return Episode(index, total, plain, t, seconds, success, not over, tuple(notes), simulations, model_steps)

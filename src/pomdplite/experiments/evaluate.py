@@ -15,6 +15,7 @@ from pomdplite.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make
+from pomdplite.worlds import WorldMaker, planning_problem
 
 Z95 = 1.959963984540054  # normal quantile of a 95 % interval
 
@@ -97,6 +98,12 @@ class Evaluation:
         return float(gaps.mean()), standard_error(gaps)
 
 
+def played_in(problem: str, world: WorldMaker) -> str:
+    """A problem's name in tables, with the world if it is not the model: results of two worlds are two things."""
+    name = world if isinstance(world, str) else getattr(world, "__name__", "a world")
+    return problem if name == "model" else f"{problem} in {name}"
+
+
 def standard_error(values: Floats) -> float:
     """Standard error of the mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
@@ -109,17 +116,19 @@ def evaluate(
     seed: int = 0,
     *,
     workers: int = 1,
+    world: WorldMaker = "model",
     on_episode: Callable[[Episode], None] | None = None,
     **parameters: Any,
 ) -> Evaluation:
     """Play episodes 0 … n−1 of a seed. Episode i meets the same hidden value and noise under every planner.
 
     `planner` is a name, with its parameters as keywords, or a planner object. Episodes are handed to `on_episode`
-    as they finish, in any order; the result holds them in order.
+    as they finish, in any order; the result holds them in order. `world` is what actions are executed in,
+    by name or by what makes it from the model; a problem given by name is planned with what was fitted to that world.
     """
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
-    model = make(problem) if isinstance(problem, str) else problem
+    model = make(planning_problem(problem, world)) if isinstance(problem, str) else problem
     if not isinstance(model, Model):
         raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
     if isinstance(planner, str):
@@ -132,11 +141,11 @@ def evaluate(
         raise UsageError("the planner was made for another model object than the one to evaluate on.")
     planner.prepare()
     finished: list[Episode] = []
-    for batch in play(planner, seed, range(episodes), min(workers, episodes)):
+    for batch in play(planner, seed, range(episodes), min(workers, episodes), world):
         finished += batch
         if on_episode is not None:
             for episode in batch:
                 on_episode(episode)
     finished.sort(key=lambda e: e.index)
-    name = problem if isinstance(problem, str) else model.name
+    name = played_in(problem if isinstance(problem, str) else model.name, world)
     return Evaluation(name, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)

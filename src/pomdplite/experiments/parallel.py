@@ -16,7 +16,7 @@ from typing import Any
 from pomdplite.errors import PomdpLiteError
 from pomdplite.experiments.episode import Episode, run_episode
 from pomdplite.planners.base import Planner
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import WorldMaker, make_world
 
 _BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
 _SEND_SECONDS = 0.02  # episodes that end closer together than this are sent together
@@ -33,26 +33,30 @@ def plain_interrupts() -> Iterator[None]:
         raise
 
 
-def play(planner: Planner, seed: int, indices: Sequence[int], workers: int) -> Iterator[list[Episode]]:
+def play(
+    planner: Planner, seed: int, indices: Sequence[int], workers: int, world: WorldMaker = "model"
+) -> Iterator[list[Episode]]:
     """Play these episodes, in any order, and give them as they end; an error in a worker is raised here."""
     if workers == 1:
         planner.prepare()
-        world = ModelWorld(planner.model)
-        for index in indices:
-            with plain_interrupts():
-                episode = run_episode(planner, world, seed, index)
-            yield [episode]
+        with make_world(world, planner.model) as place:
+            for index in indices:
+                with plain_interrupts():
+                    episode = run_episode(planner, place, seed, index)
+                yield [episode]
     else:
-        yield from _shared_out(planner, seed, indices, workers)
+        yield from _shared_out(planner, seed, indices, workers, world)
 
 
-def _shared_out(planner: Planner, seed: int, indices: Sequence[int], workers: int) -> Iterator[list[Episode]]:
+def _shared_out(
+    planner: Planner, seed: int, indices: Sequence[int], workers: int, world: WorldMaker
+) -> Iterator[list[Episode]]:
     context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     waiting = list(reversed(indices))
     pipes: dict[Any, tuple[Connection, Any]] = {}  # parent's end -> (itself, process)
     for _ in range(workers):
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(planner, seed, theirs), daemon=True)  # type: ignore[attr-defined]
+        process = context.Process(target=_work, args=(planner, seed, world, theirs), daemon=True)  # type: ignore[attr-defined]
         process.start()
         theirs.close()
         pipes[ours] = (ours, process)
@@ -100,12 +104,11 @@ def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float | None, Base
         ) from None
 
 
-def _work(planner: Planner, seed: int, pipe: Connection) -> None:
+def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
     """A worker: play batches until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     planner.prepare()
-    world = ModelWorld(planner.model)
-    parent = os.getppid()
+    parent, place = os.getppid(), None
     while True:
         while not pipe.poll(2.0):
             if os.getppid() != parent:  # it was killed
@@ -118,11 +121,12 @@ def _work(planner: Planner, seed: int, pipe: Connection) -> None:
         episodes: list[Episode] = []
         sent = started
         try:
+            place = place or make_world(world, planner.model)
             for index in batch:
                 if episodes and time.perf_counter() - sent > _SEND_SECONDS:
                     pipe.send((episodes, None, None))
                     episodes, sent = [], time.perf_counter()
-                episodes.append(run_episode(planner, world, seed, index))
+                episodes.append(run_episode(planner, place, seed, index))
         except Exception as problem:  # noqa: BLE001  sent to the parent, which raises it
             error = problem
         pipe.send((episodes, time.perf_counter() - started, error))

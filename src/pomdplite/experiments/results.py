@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Cell:
     """One entry of a table: a planner with its parameters on a problem."""
 
-    problem: str
+    problem: str  # by name, with the world if it is not the model: "grasp in jaco"
     planner: str
     parameters: dict[str, Any]  # as make_planner takes them, the budget among them
     episodes: int  # that are wanted

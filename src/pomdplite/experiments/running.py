@@ -17,6 +17,7 @@ from pomdplite.experiments.watching import Watcher
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make
+from pomdplite.worlds import make_world, placed, planning_problem
 
 CANNOT = (TooLarge, NotConverging, UsageError)  # what a planner says that cannot plan for a problem
 
@@ -46,7 +47,7 @@ class LocalPlayers:
         if planner.budget is not None and planner.budget.seconds is not None and workers > cores():
             workers = cores()  # workers that share a core would take each other's time
             self._watcher.note(f"{cell.planner} has a budget in seconds: {workers} workers, one for each core")
-        yield from play(planner, seed, indices, min(workers, len(indices)))
+        yield from play(planner, seed, indices, min(workers, len(indices)), placed(cell.problem)[1])
 
     def close(self) -> None:
         """Nothing to leave: the processes end with their cell."""
@@ -83,6 +84,7 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
         missing = [i for i in range(cell.episodes) if i not in found]
         if not missing:
             continue
+        _check_world(cell)
         try:
             with plain_interrupts():
                 planner = _prepared(cell, study.clock, watcher)
@@ -98,8 +100,15 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
             watcher.finished(cell)
 
 
+def _check_world(cell: Cell) -> None:
+    """What a world lacks here, it may have elsewhere: that stops the study, and is no result."""
+    problem, world = placed(cell.problem)
+    if world != "model":
+        make_world(world, make(planning_problem(problem, world))).close()
+
+
 def _prepared(cell: Cell, clock: str, watcher: Watcher) -> Planner:
-    planner = make_planner(cell.planner, make(cell.problem), **cell.parameters)
+    planner = make_planner(cell.planner, make(planning_problem(*placed(cell.problem))), **cell.parameters)
     planner.use_clock(clock)
     watcher.preparing(cell, planner)
     planner.prepare()

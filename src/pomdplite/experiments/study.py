@@ -18,6 +18,7 @@ from pomdplite.experiments.watching import Watcher
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, make_planner
 from pomdplite.problems import make
+from pomdplite.worlds import placed, planning_problem
 
 EPISODES = 100  # of a cell that does not say
 _BUDGETS = ("time", "sims")
@@ -175,7 +176,7 @@ def _product(
     for problem in problems:
         if problem not in models:
             try:
-                models[problem] = make(problem)
+                models[problem] = make(planning_problem(*placed(problem)))
             except UsageError as error:
                 raise source.error(str(error), number, "problems", problem) from None
     episodes = block.get("episodes", top.get("episodes", EPISODES))

@@ -183,6 +183,10 @@ class Planner(ABC):
         """The same on numbers and words."""
         self.s = self.belief.advance(self.s, a, y, o)
 
+    def recover(self, y: Words) -> None:
+        """Go on in state y after something that the model calls impossible."""
+        self.s = self.belief.recover(y)
+
     @property
     def state(self) -> Any:
         """The present observed state x."""

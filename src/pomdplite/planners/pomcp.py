@@ -195,6 +195,11 @@ class Pomcp(Planner):
         if self._root >= 0:
             self._root = int(_follow(self._tree, self._root, a, y.reshape(1, -1), o))
 
+    def recover(self, y: Words) -> None:
+        """Go on in state y with a new tree."""
+        super().recover(y)
+        self._root = -1
+
 
 class PomcpExact(Pomcp):
     """POMCP with our belief in the root (exact where θ can be listed) instead of its own particles."""

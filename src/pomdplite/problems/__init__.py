@@ -8,11 +8,13 @@ from pomdplite.errors import UsageError
 from pomdplite.model import Model
 from pomdplite.problems.battleship import Battleship
 from pomdplite.problems.from_file import load_model
+from pomdplite.problems.grasp import Grasp
+from pomdplite.problems.grasp_robots import grasp_gantry, grasp_jaco
 from pomdplite.problems.rocksample import RockSample
 from pomdplite.problems.rocksample_maps import MAPS, random_rocks
 from pomdplite.problems.tiger import Tiger
 
-__all__ = ["PROBLEMS", "Battleship", "Problem", "RockSample", "Tiger", "load_model", "make"]
+__all__ = ["PROBLEMS", "Battleship", "Grasp", "Problem", "RockSample", "Tiger", "load_model", "make"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ PROBLEMS: dict[str, Problem] = {
         )
         for size, ships in ((5, 2), (10, 5), (15, 7))
     },
+    "grasp": Problem(Grasp, "feel for a cup in a shelf with a gripper and pick it"),
+    "grasp-gantry": Problem(grasp_gantry, "grasp with the geometry of the simulated two-finger gantry"),
+    "grasp-jaco": Problem(grasp_jaco, "grasp with the geometry of the simulated Kinova Jaco"),
 }
 
 

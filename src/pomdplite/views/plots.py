@@ -75,14 +75,33 @@ def save_state(model: Model, x: Any, marginals: list[Floats], path: Path) -> Non
     figure.savefig(path, dpi=110)
 
 
-def save_step(model: Model, step: Step, path: Path) -> None:
-    """A picture of one step: the state and belief before it, and the decision."""
-    figure = _figure(10, 5)
-    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
-    paint(model, left, step.x, step.marginals)
+def step_figure(model: Model, step: Step, seen: Any = None) -> Any:
+    """One step: the state and belief before it, and the decision.
+
+    With `seen`, what a camera sees after the step: that, the state and belief after it, and the decision.
+    """
+    if seen is None:
+        figure = _figure(10, 5)
+        left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
+        paint(model, left, step.x, step.marginals)
+    else:
+        figure = _figure(13, 4.6)
+        camera, left, right = figure.subplots(1, 3, width_ratios=(1.5, 1, 0.8))
+        camera.imshow(seen)
+        camera.axis("off")
+        paint(model, left, step.y, step.marginals_after)
     paint_decision(model, right, step.decision)
     figure.suptitle(f"step {step.t + 1}: {step.decision.name} → reward {step.reward:g}, observed {step.observation}")
-    figure.savefig(path, dpi=110)
+    return figure
+
+
+def pixels(figure: Any) -> Any:
+    """A figure as a picture, [height, width, 3] of bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
 def save_highlights(model: Model, steps: Sequence[Step], path: Path, title: str, most: int = 6) -> None:

@@ -4,32 +4,25 @@ Episode i has its own two streams: one draws the hidden value, the other gives t
 the next state and one for the observation. So planners that are compared meet the same hidden values and noise.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pomdplite import dynamics, erased, rng
 from pomdplite.dynamics import room, simulate
 from pomdplite.errors import ModelError
-from pomdplite.jit import Words
 from pomdplite.layout import Population, from_words, to_words
 from pomdplite.model import Model, draw_prior
+from pomdplite.worlds.base import Outcome, World
 
 
-class Outcome(NamedTuple):
-    """What came of an action, in words and numbers."""
-
-    y: Words  # the next observed state
-    o: int  # the observation's number; len(observations) is null
-    reward: float
-    over: bool
-
-
-class ModelWorld:
+class ModelWorld(World):
     """A simulated world with a hidden value of its own."""
 
+    is_model: ClassVar[bool] = True
+
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self._view = model.kernel_view()
         self._room = room(self._view.erased, 1)
 
