@@ -158,3 +158,30 @@ def test_what_cannot_be_compiled_is_a_finding():
         return float(eval("1.0"))
 
     assert "Broken.reward cannot be compiled" in findings(reward=reward)
+
+
+def test_hints_that_name_illegal_actions_or_raise_are_errors():
+    def preferred(m, x, h, f):
+        f[:] = 1.0
+
+    def policy(m, x, u):
+        return 99 if u > 0.5 else 1
+
+    def beyond(m, x, h, f):
+        f[len(f) + 3] = 1.0
+
+    def upper(m, x, theta):
+        return np.inf
+
+    rocks = [(0, 0), (1, 1)]
+    assert "preferred names" in (text := findings(pl.RockSample, 3, rocks, preferred=preferred)) and "not legal" in text
+    assert "policy gives 99, of 7 actions," in findings(pl.RockSample, 3, rocks, policy=policy)
+    assert "preferred raised IndexError at x = (" in findings(pl.RockSample, 3, rocks, preferred=beyond)
+    assert "upper gives inf at x = (" in findings(pl.RockSample, 3, rocks, upper=upper)
+
+
+def test_what_hints_remember_is_looked_at_along_histories():
+    def remember(m, x, a, y, o, h):
+        h.looks[m.rocks.shape[0] + (1 if a >= 5 else -1)] = 1  # beyond the last rock after a look
+
+    assert "remember raised IndexError" in findings(pl.RockSample, 3, [(0, 0), (1, 1)], remember=remember)

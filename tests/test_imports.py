@@ -17,7 +17,7 @@ ALLOWED = {
     "source": BASE, "compile_errors": BASE | {"source"}, "compiling": BASE | {"erased", "compile_errors", "source"},
     "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE | {"rng"}, "tabular": CORE, "dynamics": CORE | {"rng"},
     "faults": CORE | {"dynamics"},
-    "checking": CORE | {"rng"},
+    "checking": CORE | {"rng", "checking_hints"}, "checking_hints": CORE | {"rng"},
     "beliefs": DYNAMICS,
     "mdp": DYNAMICS | {"beliefs", "budget", "tabular"},
     "planners": DYNAMICS | {"beliefs", "budget", "checking", "mdp"},

@@ -29,7 +29,7 @@ def test_it_conforms(make):
     planner_conforms(Sarsop, make())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(layered=True))
 def test_the_bounds_hold_the_optimal_value_of_episodes(m):
     low, high = solved(m.model(), trials=300, precision=1e-6).bounds
@@ -38,12 +38,12 @@ def test_the_bounds_hold_the_optimal_value_of_episodes(m):
     assert high - low <= 1e-6
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables())
 def test_the_bounds_agree_with_bayes_optimal(m):
     assume(0 not in m.terminal)
     model = m.model()
-    low, high = solved(model, trials=300, precision=0.01).bounds
+    low, high = solved(model, trials=3000, precision=0.01).bounds
     exact = pl.BayesOptimal(model, nodes=20_000)
     exact.reset()
     below, above = exact.decide().bounds

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite import erased
+from pomdplite.checking_hints import check_hints
 from pomdplite.compile_errors import left_out_message
 from pomdplite.errors import ModelError
 from pomdplite.jit import Words
@@ -103,13 +104,12 @@ class _Check:
             return self.finish()
         self.explore(first)
         never = [str(n) for o, n in enumerate(self.model.observations) if o not in self.seen_observations]
-        if never and not self.first:
-            so_far = "" if self.report.complete else " in the states looked at"
-            told = (
-                f"observation {', '.join(map(repr, never))} has zero likelihood under every theta, everywhere{so_far}."
-            )
+        if never and not self.first and self.report.complete:
+            told = f"observation {', '.join(map(repr, never))} has zero likelihood under every theta, everywhere."
             self.note("unused", told, fatal=False)  # harmless, but hardly what was meant
-        if not self.first or not any(fatal for _, fatal in self.first.values()):
+        if not self.wrong:
+            check_hints(self)
+        if not self.wrong:
             self.compare_compiled()
         return self.finish()
 
@@ -185,6 +185,15 @@ class _Check:
         else:
             for _ in range(_VALUES):
                 yield self.random_values()
+
+    @property
+    def wrong(self) -> bool:
+        """Whether an error was found."""
+        return any(fatal for _, fatal in self.first.values())
+
+    def any_theta(self) -> Any:
+        """A hidden value."""
+        return self.draw() if isinstance(self.hidden, Population) else self.hidden.record(self.random_values())
 
     def draw(self) -> Any:
         """One of a few draws of a θ that cannot be listed; drawing may be slow."""

@@ -84,6 +84,11 @@ class Plain:
         self.source.functions["preferred"](self.m, x, h, f)
         return f
 
+    def remember(self, x: Any, a: int, y: Any, o: int, h: Any) -> bool:
+        """Take a step into the memory of the hints; True, so that who asks can tell it from an error."""
+        self.source.functions["remember"](self.m, x, a, y, o, h)
+        return True
+
     def prior(self, random: Any) -> Any:
         """θ drawn from the prior."""
         theta = np.zeros(1, self.source.theta).view(np.recarray)[0]
@@ -159,7 +164,7 @@ def interpreted(source: Source) -> Functions:
         return int((chosen > 0).sum())
 
     def remember(m: int, x: int, a: int, y: int, o: int, h: int) -> int:
-        source.functions["remember"](plain.m, state_at(x), a, state_at(y), o, memory_at(h))
+        plain.remember(state_at(x), a, state_at(y), o, memory_at(h))
         return 0
 
     callbacks: dict[str, Callable[..., Any]] = {

@@ -29,18 +29,15 @@ from pomdplite.dynamics import RAISED, Outcomes, draw_hidden, room, simulate
 from pomdplite.erased import ErasedModel
 from pomdplite.errors import TooLarge, UsageError
 from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
-from pomdplite.mdp.informed import MEMORY, informed_values, policy_values, repeated_action
-from pomdplite.mdp.mixed import Mixed, mixed_form
-from pomdplite.mdp.reachable import reward_range, state_slot
+from pomdplite.mdp.reachable import state_slot
 from pomdplite.model import Model
 from pomdplite.planners.base import Decision, Planner
+from pomdplite.planners.despot_bounds import Bounds, find_bounds, joint_number
 from pomdplite.rng import mix, stream, uniform
 
 SCENARIOS = 500
 XI = 0.95  # how much of the root's gap a trial tries to close
 NODE_LIMIT, PAIR_LIMIT, POOL_LIMIT, THETA_LIMIT = 1_000_000, 8_000_000, 24_000_000, 1_000_000
-_BOUND_STATES = 300_000  # x that the exact bound is computed for
-_TRIED = (0.03, 0.21, 0.5, 0.79, 0.97)  # random numbers that show whether a policy is random
 _CLOSED = 1e-6
 _ROOT_SHARE = 0.25  # of a step's time: what the first node should take
 _FEWEST = 10  # scenarios
@@ -78,20 +75,6 @@ class Tree(NamedTuple):
     theta: Small  # [pool] its present θ, a row of `thetas`
     thetas: Words  # [·, theta_words]
     joint: Ints  # [·] its number among all values of θ
-
-
-class Bounds(NamedTuple):
-    """What is known of every x and θ; empty where that is too much."""
-
-    states: Words  # of the graph over x
-    table: Small
-    values: Floats  # [state, joint θ] of an agent who knows θ
-    defaults: Floats  # [policy, state, joint θ] of the default policies; none where they must be played
-    mask: Words  # [component, word] bits that hold the component
-    value: Words  # [row, word] the θ record of a row
-    offsets: Ints  # rows of each component
-    stride: Ints  # [component]
-    highest: float  # the largest reward, where nothing else is known
 
 
 class Scratch(NamedTuple):
@@ -153,7 +136,7 @@ class Despot(Planner):
         self.view = self.model.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
         model = self.belief.erased
-        self._bounds = _bounds(self.model)
+        self._bounds = find_bounds(self.model)
         self._room = room(model, max(2, model.outcomes))
         self.s = self.view.root()
         self._take_scenarios(1 if self.scenarios is None else self.scenarios)
@@ -248,52 +231,6 @@ def _tree(model: ErasedModel, scenarios: int) -> Tree:
     )  # fmt: skip
 
 
-def _bounds(model: Model) -> Bounds:
-    """The values for every x and θ, if they fit."""
-    none = np.zeros((0, model.state.words), np.uint64)
-    words, unplayed = model.hidden.words, np.zeros((0, 0, 0))
-    try:
-        mixed = mixed_form(model, limit=_BOUND_STATES)
-        values = informed_values(mixed, model.discount)
-    except TooLarge:
-        _, highest = reward_range(model.kernel_view())
-        nothing = np.zeros((0, words), np.uint64)
-        return Bounds(none, np.zeros(1, np.int32), np.zeros((0, 0)), unplayed, nothing, nothing, np.zeros(1, np.int64),
-                      np.zeros(0, np.int64), highest)  # fmt: skip
-    table, graph = mixed.view.table, mixed.reachable.graph
-    mask = np.zeros((table.blocks, words), np.uint64)
-    for c in range(table.blocks):
-        for row in range(table.offsets[c], table.offsets[c + 1]):
-            mask[c] |= table.theta[row] ^ table.theta[-1]
-    defaults = unplayed
-    policies = default_policies(mixed)
-    if model.discount < 1 and len(policies) * values.nbytes <= MEMORY:
-        defaults = np.array([policy_values(mixed, pairs, model.discount) for pairs in policies]).reshape(
-            -1, *values.shape
-        )
-    return Bounds(
-        graph.states, graph.table, values, defaults, mask, table.theta, table.offsets, mixed.joint.stride, 0.0
-    )
-
-
-def default_policies(mixed: Mixed) -> list[Ints]:
-    """The pair that each default policy takes in each state; none if the model's policy is random.
-
-    Without a policy of the model's there is one for each action: repeat it where it is legal.
-    """
-    r, model = mixed.reachable, mixed.view.erased
-    if model.functions[erased.POLICY] != 0:
-        policy = np.zeros(r.states, np.int64)
-        for state in range(1, r.states):
-            pairs = r.actions(state)
-            chosen = {int(erased.policy(model, r.graph.states, state, u)) for u in _TRIED}
-            if len(chosen) > 1:
-                return []
-            policy[state] = pairs[list(r.graph.action[pairs]).index(chosen.pop())]
-        return [policy]
-    return [repeated_action(mixed, a) for a in range(model.actions)]
-
-
 @inlined
 def number(seeds: Words, scenario: int, step: int, which: int) -> float:
     """The scenario's random number for one step: 0 decides the next state, 1 the observation, 2 the default policy."""
@@ -325,23 +262,6 @@ def _plant(
     if failed != DONE:
         return failed
     return expand(model, tree, bounds, scratch, out, 0, gamma, horizon, pruning, seeds)
-
-
-@inlined
-def joint_number(bounds: Bounds, thetas: Words, t: int) -> int:
-    """The number of a θ among all joint values; 0 where they are not listed."""
-    joint = 0
-    for c in range(bounds.mask.shape[0]):
-        for row in range(bounds.offsets[c], bounds.offsets[c + 1]):
-            same = True
-            for w in range(bounds.mask.shape[1]):
-                if (thetas[t, w] ^ bounds.value[row, w]) & bounds.mask[c, w]:
-                    same = False
-                    break
-            if same:
-                joint += (row - bounds.offsets[c]) * bounds.stride[c]
-                break
-    return joint
 
 
 @kernel

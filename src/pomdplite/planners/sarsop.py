@@ -17,11 +17,8 @@ the bound from above, so the search goes deep only where that may pay.
 """
 
 import math
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,12 +26,14 @@ import numpy as np
 
 from pomdplite.beliefs import FactoredBelief, initial_belief
 from pomdplite.errors import NotConverging, TooLarge, UsageError
-from pomdplite.jit import Flags, Floats, Ints, Small, kernel
+from pomdplite.jit import Floats, Ints, kernel
 from pomdplite.mdp.informed import informed_values, policy_values, repeated_action
 from pomdplite.mdp.mixed import Mixed, mixed_form
 from pomdplite.model import Model
 from pomdplite.planners import alpha_vectors as av
-from pomdplite.planners.alpha_vectors import EDGES, GROUPS, NODES, NOW, PAIRS, VECTORS, Nodes, Problem, Scratch, Vectors
+from pomdplite.planners.alpha_files import load, save
+from pomdplite.planners.alpha_pruning import forget, prune, reached, thin
+from pomdplite.planners.alpha_vectors import NODES, NOW, VECTORS, Nodes, Problem, Scratch, Vectors
 from pomdplite.planners.base import Decision, Planner, choose
 
 _DEPTH = 500  # longest path
@@ -43,7 +42,6 @@ _BINS = 24  # of entropy, and of the value of an agent who knows θ
 _MOST_NODES, _MOST_VECTORS = 500_000, 500_000
 _GROWTH = 1.3  # of the sets between two prunings
 _WORTH = 0.01  # of ε: how much better a bound from above must be to be told to others
-_FORMAT = "pomdplite sarsop 1"
 
 
 @dataclass(frozen=True)
@@ -92,6 +90,7 @@ class Sarsop(Planner):
             raise UsageError(f"trials must be at least 1, not {trials!r}.")
         self.seconds, self.precision, self.trials, self.policy, self.memory = seconds, precision, trials, policy, memory
         self._handed_over: tuple[Vectors, tuple[float, float]] | None = None  # solved in another process
+        self._notes: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -125,6 +124,8 @@ class Sarsop(Planner):
             seconds = self.seconds if self.trials is None else math.inf
             solver.run(seconds, self.precision, self.trials, self.progress, self.now)
             self._vectors, self._points, self._bounds = *solver.result(), solver.bounds
+            if solver.full:
+                self._notes = (f"solving ended early: {self.memory:g} GB were full of α-vectors",)
         else:
             self._vectors, self._bounds = load(Path(self.policy), self.mixed, self._problem)
             self._points = av.empty_nodes(self._problem, 1)
@@ -139,12 +140,7 @@ class Sarsop(Planner):
     def save(self, path: str | Path) -> None:
         """Write the policy to a file that `policy` takes."""
         self.prepare()
-        g, states = self._vectors, self.mixed.reachable.graph.states
-        with Path(path).open("wb") as file:
-            np.savez_compressed(
-                file, format=np.array(_FORMAT), model=np.array(fingerprint(self.mixed)), value=g.value,
-                state=states[g.state], action=g.action, bounds=np.array(self._bounds),
-            )  # fmt: skip
+        save(Path(path), self.mixed, self._vectors, self._bounds)
 
     def _decide(self) -> Decision:
         r, t = self.mixed.reachable, self._points
@@ -171,6 +167,7 @@ class Sarsop(Planner):
         return Decision(
             action, str(self.model.actions[action]), float(q.max()), actions, q, zero, t.reward[order], zero,
             f"SARSOP, {len(self._vectors.value):,} α-vectors", r.states, residual=high - low, bounds=(low, high),
+            notes=self._notes,
         )  # fmt: skip
 
 
@@ -207,6 +204,7 @@ class Solver:
         self.scratch = av.scratch(problem, self.depth)
         self.bins = np.zeros((_BINS * _BINS, 2))
         self.trials, self._pruned = 0, 0
+        self.full = False  # of vectors, before the time was over
         self._repeat_actions()
         self._first = int(self.counts[VECTORS])
         root = int(mixed.reachable.find(mixed.view.root()))
@@ -251,7 +249,10 @@ class Solver:
                     told = now
                     linked = int(np.count_nonzero(self.nodes.newer[: self.counts[NODES]] != -2))
                     progress(Progress(now - started, self.trials, low, high, int(self.counts[VECTORS]), linked))
-                if over or not self._make_room():
+                if over:
+                    break
+                if not self._make_room():
+                    self.full = True
                     break
                 epsilon = max(_SHARE * (high - low), 0.9 * precision)
                 trial(self.problem, self.vectors, self.nodes, self.scratch, self.counts, self.bins, epsilon)
@@ -279,7 +280,7 @@ class Solver:
         p, g, t, counts = self.problem, self.vectors, self.nodes, self.counts
         nodes = int(counts[NODES])
         flags, new = np.zeros(nodes, np.bool_), np.full(int(counts[VECTORS]), -1, np.int32)
-        _reached(p, t, self.scratch, flags, np.zeros(nodes, np.int32))
+        reached(p, t, self.scratch, flags, np.zeros(nodes, np.int32))
         prune(g, t, counts, flags, new, self._first)
         self._pruned = int(counts[VECTORS])
         thin(t, _WORTH * (t.high[0] - t.low[0]), len(p.corner))
@@ -407,163 +408,3 @@ def trial(p: Problem, g: Vectors, t: Nodes, s: Scratch, counts: Ints, bins: Floa
         if t.bin[node] >= 0:
             bins[t.bin[node], 1] += t.high[node] - t.bin_value[node]
             t.bin_value[node] = t.high[node]
-
-
-# ---------------------------------------------------------------------- pruning
-
-
-@kernel
-def _reached(p: Problem, t: Nodes, s: Scratch, flags: Flags, stack: Small) -> None:
-    """Flag the nodes that actions which may be optimal lead to."""
-    flags[0] = True
-    count = 1
-    stack[0] = 0
-    while count > 0:
-        count -= 1
-        node = stack[count]
-        if t.edge[node] < 0:
-            continue
-        av.look_ahead(p, t, s, node)
-        x = t.state[node]
-        best = t.low[node]
-        for i in range(p.graph.first[x + 1] - p.graph.first[x]):
-            best = max(best, s.q_low[i])
-        base = t.edge[node] - p.first_edge[p.first[x]]
-        for edge in range(p.first_edge[p.first[x]], p.first_edge[p.first[x + 1]]):
-            child = t.edge_child[base + edge]
-            if child >= 0 and not flags[child] and s.q_high[p.pair[edge] - p.graph.first[x]] >= best:
-                flags[child] = True
-                stack[count] = child
-                count += 1
-
-
-@kernel
-def prune(g: Vectors, t: Nodes, counts: Ints, flags: Flags, new: Small, first: int) -> None:
-    """Drop the vectors that are best at no flagged node; `new` has -1 for each vector.
-
-    The `first` ones stay, and what a kept vector was made of stays: then looking one step ahead is never worth less
-    than a vector promises, at whatever belief, so a policy has at least its lower bound.
-    """
-    for node in range(flags.shape[0]):
-        if flags[node]:
-            av.look_own(g, t, node, counts[NOW])
-            new[t.vector[node]] = 0
-    for s in range(g.newest.shape[0]):
-        g.newest[s] = -1
-    for a in range(new.shape[0] - 1, -1, -1):  # a vector is older than those that it was used for
-        if a < first:
-            new[a] = 0
-        elif new[a] == 0:
-            for i in range(g.follow.shape[1]):
-                if g.follow[a, i] >= 0:
-                    new[g.follow[a, i]] = 0
-    count = 0
-    for a in range(new.shape[0]):
-        if new[a] == 0:
-            new[a] = count
-            for j in range(g.value.shape[1]):
-                g.value[count, j] = g.value[a, j]
-            for i in range(g.follow.shape[1]):
-                g.follow[count, i] = new[g.follow[a, i]] if a >= first and g.follow[a, i] >= 0 else -1
-            g.state[count], g.action[count], g.made[count] = g.state[a], g.action[a], g.made[a]
-            g.next[count] = g.newest[g.state[a]]
-            g.newest[g.state[a]] = count
-            count += 1
-    counts[VECTORS] = count
-    for node in range(counts[NODES]):
-        if t.vector[node] >= 0:
-            t.vector[node] = new[t.vector[node]]
-    for edge in range(counts[EDGES]):
-        if t.edge_vector[edge] >= 0:
-            t.edge_vector[edge] = new[t.edge_vector[edge]]
-
-
-@kernel
-def thin(t: Nodes, worth: float, states: int) -> None:
-    """Take from the lists the points that others imply."""
-    for s in range(1, states):
-        point = t.latest[s]
-        while point >= 0:
-            older = t.older[point]
-            if av.implied(t, point, worth):
-                av.unlink(t, point)
-            point = older
-
-
-@kernel
-def forget(p: Problem, t: Nodes, counts: Ints, most: int) -> None:
-    """Keep the root and the last changed points, without their edges."""
-    for i in range(t.table.shape[0]):
-        t.table[i] = -1
-    for s in range(t.latest.shape[0]):
-        t.latest[s] = -1
-    linked = 0
-    for node in range(counts[NODES]):
-        linked += t.newer[node] != -2
-    count = 0
-    for node in range(counts[NODES]):
-        points = t.newer[node] != -2
-        linked -= points
-        if node > 0 and (not points or linked >= most):
-            continue
-        x = t.state[node]
-        t.state[count] = x
-        for j in range(t.belief.shape[1]):
-            t.belief[count, j] = t.belief[node, j]
-        t.corner[count], t.low[count], t.vector[count] = t.corner[node], t.low[node], t.vector[node]
-        t.looked[count], t.high[count], t.told[count] = t.looked[node], t.high[node], t.told[node]
-        t.changed[count] = t.changed[node]
-        t.edge[count] = t.group[count] = t.pair[count] = t.bin[count] = -1
-        t.newer[count] = t.older[count] = -2
-        t.table[av.find_node(p, t, x, t.belief[count])] = count
-        if points:
-            av.link_by_time(t, count)
-        count += 1
-    counts[NODES] = count
-    counts[EDGES] = counts[GROUPS] = counts[PAIRS] = 0
-
-
-# ---------------------------------------------------------------------- files
-
-
-def fingerprint(mixed: Mixed) -> str:
-    """What a policy must have been made for: sizes, states, numbers and discount."""
-    r, joint = mixed.reachable, mixed.joint
-    n = r.row_count
-    numbers = sha256()
-    for a in (r.graph.states, r.graph.first, r.graph.action, r.graph.row, r.graph.next, joint.size, joint.stride,
-              joint.later, r.rows.component[:n], r.rows.branches[:n], r.rows.outcomes[:n], mixed.prior):  # fmt: skip
-        numbers.update(np.ascontiguousarray(a).tobytes())
-    for row in range(n):
-        numbers.update(np.concatenate([a.ravel() for a in r.likelihood(row)]).tobytes())
-    model = mixed.view.model
-    return f"{r.states} states, {mixed.values} values of θ, discount {model.discount!r}, {numbers.hexdigest()}"
-
-
-def load(path: Path, mixed: Mixed, problem: Problem) -> tuple[Vectors, tuple[float, float]]:
-    """The vectors and bounds of a file; UsageError if it is missing, damaged or made for another model."""
-    try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            made, model = str(file["format"]), str(file["model"])
-            value, words, action, bounds = (file[name] for name in ("value", "state", "action", "bounds"))
-    except FileNotFoundError:
-        raise UsageError(f"there is no policy file {path}.") from None
-    except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise UsageError(f"{path} is no policy file of SARSOP, or it is damaged ({error}).") from None
-    if made != _FORMAT:
-        raise UsageError(f"{path} is a policy file of another version: {made!r}, not {_FORMAT!r}.")
-    ours = fingerprint(mixed)
-    if model != ours:
-        here, there = ours.rpartition(", ")[0], model.rpartition(", ")[0]
-        other = f"it has {there}, {mixed.view.model.name} {here}" if here != there else "its numbers are others"
-        raise UsageError(f"{path} is the policy of another model: {other}.")
-    sizes = (value.ndim, value.shape[1:], words.shape, action.shape, bounds.shape)
-    width = mixed.reachable.graph.states.shape[1]
-    if sizes != (2, (mixed.values,), (len(value), width), (len(value),), (2,)) or not np.isfinite(value).all():
-        raise UsageError(f"{path} is damaged: its α-vectors are not what its model needs.")
-    g, counts = av.empty_vectors(problem, len(value)), np.zeros(6, np.int64)
-    for row, state, number in zip(value, words, action, strict=True):
-        av.add_vector(g, counts, mixed.reachable.find(state), int(number), row)
-    if (g.newest[1:] < 0).any():
-        raise UsageError(f"{path} is damaged: it has no α-vector for some state.")
-    return g, (float(bounds[0]), float(bounds[1]))
