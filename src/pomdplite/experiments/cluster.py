@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError, UsageError
-from pomdplite.experiments.episode import Episode, run_episode
+from pomdplite.experiments.episode import Episode, rehearse, run_episode
 from pomdplite.experiments.provenance import versions
 from pomdplite.experiments.results import Cell
 from pomdplite.experiments.watching import Watcher
@@ -141,7 +141,7 @@ def _unpacked(parcel: _Parcel) -> tuple[Planner, World]:
                 raise PomdpLiteError(f"a worker has {name} {here[name]}, but the study is run with {version}.")
         make(parcel.problem)  # a model from a user's file is then known by the name that its pickle has
         planner: Planner = pickle.loads(parcel.pickled)
-        planner.prepare()
+        rehearse(planner)
         _kept[parcel.name] = planner, make_world(parcel.world, planner.model)
         while len(_kept) > _KEPT:
             _kept.popitem(last=False)[1][1].close()

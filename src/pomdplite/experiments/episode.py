@@ -8,7 +8,7 @@ from pomdplite import rng
 from pomdplite.errors import ImpossibleObservation
 from pomdplite.jit import Floats
 from pomdplite.planners.base import Decision, Planner
-from pomdplite.worlds import World
+from pomdplite.worlds import ModelWorld, World
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,17 @@ class Step:
     y: Any
     marginals_after: list[Floats]
     over: bool
+
+
+def rehearse(planner: Planner) -> None:
+    """Prepare the planner and take one step in the model, so that nothing is left to compile in steps that count."""
+    planner.prepare()
+    world = ModelWorld(planner.model)
+    world.reset(0)
+    planner.reset()
+    action = planner.decide().action
+    outcome = world.step(action)
+    planner.advance(action, outcome.y, outcome.o)
 
 
 def run_episode(

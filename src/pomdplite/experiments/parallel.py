@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError
-from pomdplite.experiments.episode import Episode, run_episode
+from pomdplite.experiments.episode import Episode, rehearse, run_episode
 from pomdplite.planners.base import Planner
 from pomdplite.worlds import WorldMaker, make_world
 
@@ -37,8 +37,9 @@ def play(
     planner: Planner, seed: int, indices: Sequence[int], workers: int, world: WorldMaker = "model"
 ) -> Iterator[list[Episode]]:
     """Play these episodes, in any order, and give them as they end; an error in a worker is raised here."""
+    with plain_interrupts():
+        rehearse(planner)
     if workers == 1:
-        planner.prepare()
         with make_world(world, planner.model) as place:
             for index in indices:
                 with plain_interrupts():
