@@ -4,6 +4,7 @@ import inspect
 import json
 import logging
 import math
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -436,6 +437,7 @@ _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ 
 def main() -> None:
     """Run the command line: errors in one line, exit code 2 for bad arguments and 1 for a bad model."""
     _say_what_is_compiled()
+    signal.signal(signal.SIGTERM, _interrupt)  # a batch system's way of saying Ctrl-C
     code = 0
     try:
         code = app(standalone_mode=False) or 0
@@ -459,6 +461,10 @@ def main() -> None:
         _complain(str(error))
         code = 1
     sys.exit(code)
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def _complain(message: str) -> None:

@@ -108,6 +108,7 @@ def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float | None, Base
 def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
     """A worker: play batches until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which is how it ends its workers
     planner.prepare()
     parent, place = os.getppid(), None
     while True:
