@@ -105,6 +105,11 @@ class Screen(Watcher):
         """The cell's bar becomes a line that stays."""
         self._leave(f"{self._label}  {self._mean()} ({cell.episodes:,})")
 
+    def pruned(self, cell: Cell) -> None:
+        """What is not played of it counts as done."""
+        self.progress.update(self._all, advance=cell.episodes - len(self._returns))
+        self._leave(f"{self._label}  {self._mean()} ({len(self._returns):,})  given up")
+
     def cannot(self, cell: Cell, reason: str) -> None:
         """So it does where there is nothing to play."""
         self._leave(f"{self._label}  – {reason}")
