@@ -22,8 +22,8 @@ from pomdplite.experiments.watching import Watcher
 from pomdplite.planners import Planner, Sarsop
 from pomdplite.views import text
 
-out = Console()
-err = Console(stderr=True)
+out = Console(emoji=False)  # else beta=0.1:100:log has a picture in it
+err = Console(stderr=True, emoji=False)
 
 
 def bench(

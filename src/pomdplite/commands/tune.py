@@ -68,16 +68,16 @@ def tune(
             _stopped("stopped by an error", path)
         raise
     _print(result)
+    line = result.line
     _draw(result, picture)
     out.print("the line for the [[cells]] of a study:", highlight=False, markup=False)
-    out.print(result.line, highlight=False, markup=False, soft_wrap=True)
+    out.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print(result: tuning.TuningResult) -> None:
     out.print(text.tuning_table(result))
-    if result.alike:
-        for line in text.tuning_summary(result):
-            out.print(line, highlight=False, soft_wrap=True, markup=False)
+    for line in text.tuning_summary(result):
+        out.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def _draw(result: tuning.TuningResult, picture: Path) -> None:
@@ -99,5 +99,5 @@ def _stopped(why: str, path: Path) -> None:
     result = tuning.TuningResult.read(path)
     _print(result)
     settled = sum(t.finished or t.pruned for t in result.trials)
-    err.print(f"{why}; {settled} trials are in {path}. To go on:", highlight=False)
+    err.print(f"{why}; trials in {path}: {settled}. To go on:", highlight=False, soft_wrap=True)
     err.print(f"  {shlex.join(['pomdplite', *sys.argv[1:]])}", highlight=False, soft_wrap=True, markup=False)

@@ -5,8 +5,8 @@ the best one finished so far is given up. The test is that of studies (statistic
 normal and pairing tells values apart that means alone do not; but no test sees what has not happened yet. On Tiger the
 careful planner loses to the rash one on every episode but the rare −100, and after 25 episodes there may be none. So a
 trial is given up only if it would still be worse with that counted: what was not seen in n episodes may have a
-probability of 3/n (the rule of three), and may be as large as the range of all returns. Optuna's own pruners compare
-means, or ranks, and gave the best values of Tiger up. Optuna proposes the values and keeps the trials.
+probability of 3/n (the rule of three), and may be as large as the range of all returns. Without that the best values of
+Tiger were given up after 25 episodes. Optuna proposes the values and keeps the trials.
 
 The episodes are held out: those of a seed that no evaluation can have (`held_out`).
 """

@@ -111,14 +111,16 @@ class TuningFile:
                     seed=number, n_startup_trials=_STARTUP, multivariate=False, constant_liar=False
                 )
                 values[parameter.name] = parameter.suggest(trial)
-            return OpenTrial(self.path, self._study, trial, values)
+            reported = set(open_[0].intermediate_values) if open_ else set()
+            return OpenTrial(self.path, self._study, trial, values, reported)
 
 
 class OpenTrial:
     """A trial under way."""
 
-    def __init__(self, path: Path, study: Any, trial: Any, values: dict[str, Any]) -> None:
+    def __init__(self, path: Path, study: Any, trial: Any, values: dict[str, Any], reported: set[int]) -> None:
         self._path, self._study, self._trial, self.values = path, study, trial, values
+        self._reported = reported  # numbers of episodes that Optuna was told of before the program was stopped
         self.episodes = list(_episodes(trial.user_attrs))
 
     def add(self, episodes: Sequence[Episode]) -> None:
@@ -132,7 +134,8 @@ class OpenTrial:
     def report(self, mean: float, episodes: int) -> None:
         """Tell Optuna of a mean over so many episodes."""
         with told(self._path, "tuning"), _optuna(self._path):
-            self._trial.report(mean, episodes)
+            if episodes not in self._reported:
+                self._trial.report(mean, episodes)
 
     def finish(self, mean: float) -> None:
         """All episodes are there."""

@@ -224,4 +224,5 @@ def _paint_trials(axes: Any, result: TuningResult, parameter: Parameter) -> None
             capsize=2, linewidth=1, zorder=3 if label == "best" else 2,
         )  # fmt: skip
     axes.set_xlabel(parameter_name(parameter.name))
-    axes.legend(frameon=False, fontsize=8)
+    if trials:
+        axes.legend(frameon=False, fontsize=8)

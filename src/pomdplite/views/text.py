@@ -216,20 +216,24 @@ def _standing(trial: Trial, best: bool) -> str:
     if best:
         return "best"
     if trial.entry.result.reason is not None:
-        return escape(trial.entry.result.reason)
+        return "cannot"
     return "†" if trial.alike else "given up" if trial.pruned else "" if trial.finished else "under way"
 
 
 def tuning_summary(result: TuningResult) -> list[str]:
-    """The best values, how sure that is, and what cannot be told from them."""
+    """The best values, how sure that is, what cannot be told from them, and why some values cannot be planned with."""
+    reasons = dict.fromkeys(t.entry.result.reason for t in result.trials if t.entry.result.reason is not None)
+    lines = [f"cannot: {reason}" for reason in reasons]
+    if not result.alike:
+        return [*lines, "no trial has finished"]
     best, tuning = result.best, result.tuning
     e = best.evaluation
     assert e is not None  # a trial without episodes is not the best
     named = ", ".join(parameter_text(name, value) for name, value in best.values.items())
-    lines = [
+    lines.append(
         f"best: {named} with {e.mean:.2f}, 95 % interval {e.ci95[0]:.2f} … {e.ci95[1]:.2f} over {len(e.episodes)} "
         "episodes; it was chosen on these, so it looks a little better than it is"
-    ]
+    )
     others = len(result.alike) - 1
     if len(tuning.parameters) == 1 and isinstance(tuning.parameters[0], Range) and others:
         name = tuning.parameters[0].name
