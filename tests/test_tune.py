@@ -33,7 +33,7 @@ def facts(result: pl.TuningResult) -> list:
 def tiger(tmp_path_factory):
     """A tuning of Tiger that was never stopped, and its file."""
     path = tmp_path_factory.mktemp("tiger") / "tiger.db"
-    return pl.tune("tiger", params=BETA, trials=12, out=path, episodes=400, options=EXACT), path
+    return pl.tune("tiger", params=BETA, trials=12, out=path, episodes=200, options=EXACT), path
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def test_finds_what_the_optimal_policy_needs(tiger):
 def test_poor_trials_are_given_up_and_good_ones_are_not(tiger):
     result, _ = tiger
     pruned = [t for t in result.trials if t.pruned]
-    assert pruned and all(len(t.evaluation.episodes) < 400 and t.values["beta"] < 3 for t in pruned)
+    assert pruned and all(len(t.evaluation.episodes) < 200 and t.values["beta"] < 3 for t in pruned)
     finished = [t for t in result.trials if t.finished]
-    assert len(finished) + len(pruned) == 12 and all(len(t.evaluation.episodes) == 400 for t in finished)
+    assert len(finished) + len(pruned) == 12 and all(len(t.evaluation.episodes) == 200 for t in finished)
 
 
 def test_the_first_trials_cover_the_range_whatever_their_number(tiger):
@@ -79,7 +79,7 @@ def test_all_trials_meet_the_same_episodes(tiger):
     by_value = {t.values["beta"]: t.evaluation for t in result.trials}
     mine, other = by_value[17.8], by_value[42.2]  # the same policy
     assert np.array_equal(mine.returns, other.returns)
-    alone = pl.evaluate("tiger", "pomdp-lite", 400, held_out(0), beta=17.8, solver="exact")
+    alone = pl.evaluate("tiger", "pomdp-lite", 200, held_out(0), beta=17.8, solver="exact")
     assert np.array_equal(alone.returns, mine.returns)
 
 
@@ -102,7 +102,7 @@ def test_the_file_is_read_back(tiger):
 def test_stopped_twice_it_finds_the_same(tiger, tmp_path):
     whole, _ = tiger
     for trials in (3, 11, 12):
-        result = pl.tune("tiger", params=BETA, trials=trials, out=tmp_path / "parts.db", episodes=400, options=EXACT)
+        result = pl.tune("tiger", params=BETA, trials=trials, out=tmp_path / "parts.db", episodes=200, options=EXACT)
     assert facts(result) == facts(whole)
 
 
@@ -114,15 +114,15 @@ def test_interrupted_in_a_trial_it_goes_on_there(tiger, tmp_path):
 
         def played(self, cell, episodes):
             self.count += len(episodes)
-            if self.count > 1000:
+            if self.count > 500:
                 raise KeyboardInterrupt
 
     whole, _ = tiger
-    arguments = {"params": BETA, "out": tmp_path / "stopped.db", "episodes": 400, "options": EXACT}
+    arguments = {"params": BETA, "out": tmp_path / "stopped.db", "episodes": 200, "options": EXACT}
     with pytest.raises(KeyboardInterrupt):
         pl.tune("tiger", trials=12, watcher=Impatient(), **arguments)
     left = pl.TuningResult.read(tmp_path / "stopped.db")
-    assert sum(len(t.entry.result.episodes) for t in left.trials) == 1001  # the third trial is under way
+    assert sum(len(t.entry.result.episodes) for t in left.trials) == 501  # the third trial is under way
     assert "under way" in [text._standing(t, False) for t in left.trials]
     assert facts(pl.tune("tiger", trials=12, **arguments)) == facts(whole)
 
@@ -131,7 +131,7 @@ def test_killed_and_gone_on_with(tiger, tmp_path):
     whole, _ = tiger
     path = tmp_path / "killed.db"
     command = [sys.executable, "-m", "pomdplite.cli", "tune", "tiger", "--param", "beta=0.1:100:log", "-o", "solver=exact",
-               "--trials", "12", "--episodes", "400", "--out", str(path)]  # fmt: skip
+               "--trials", "12", "--episodes", "200", "--out", str(path)]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while process.poll() is None:
         if path.exists() and len(pl.TuningResult.read(path).trials) >= 2:
@@ -141,7 +141,7 @@ def test_killed_and_gone_on_with(tiger, tmp_path):
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert 2 <= len(pl.TuningResult.read(path).trials) < 12
-    result = pl.tune("tiger", params=BETA, trials=12, out=path, episodes=400, options=EXACT)
+    result = pl.tune("tiger", params=BETA, trials=12, out=path, episodes=200, options=EXACT)
     assert facts(result) == facts(whole)
 
 

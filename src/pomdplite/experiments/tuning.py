@@ -47,7 +47,7 @@ _WRITE_SECONDS = 1.0  # episodes are written at least this often
 def held_out(seed: int) -> int:
     """The seed of a tuning's episodes: drawn from the user's, with the highest of its 64 bits set.
 
-    Evaluations have seeds that a person gives, from 0 to 2⁶³ − 1: none of them is ever this one.
+    An evaluation's seed is a number that a person gives: one from 0 to 2⁶³ − 1 is never this one.
     """
     return int(rng.stream(seed, rng.TUNING)[0]) | 1 << 63
 

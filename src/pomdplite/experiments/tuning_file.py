@@ -46,10 +46,10 @@ class TuningFile:
             self._storage = _storage(optuna, path)
             try:
                 self._study = optuna.load_study(study_name=_NAME, storage=self._storage)
+                self.configuration: dict[str, Any] = self._study.user_attrs[_CONFIGURATION]
             except KeyError:
                 self.close()
                 raise UsageError(f"{path} holds an Optuna study, but not a tuning of pomdplite.") from None
-            self.configuration: dict[str, Any] = self._study.user_attrs[_CONFIGURATION]
 
     @classmethod
     def create(cls, path: Path, configuration: Mapping[str, Any]) -> "TuningFile":
@@ -84,7 +84,7 @@ class TuningFile:
             return [
                 Record(t.number, {p.name: p.suggest(t) for p in parameters}, t.state.name, _episodes(t.user_attrs),
                        t.user_attrs.get(_REASON))
-                for t in self._study.get_trials()
+                for t in self._study.get_trials(deepcopy=False)
                 if len(t.params) == len(parameters)
             ]  # fmt: skip
 
@@ -95,7 +95,7 @@ class TuningFile:
         for each value, so that a tuning that was stopped goes on as if it had not been.
         """
         with told(self.path, "tuning"), _optuna(self.path) as optuna:
-            trials = self._study.get_trials()
+            trials = self._study.get_trials(deepcopy=False)
             open_ = [t for t in trials if not t.state.is_finished()]
             if not open_ and len(parameters) == 1:
                 for value in parameters[0].grid()[len(trials) : len(trials) + 1]:

@@ -238,9 +238,13 @@ def tuning_summary(result: TuningResult) -> list[str]:
     if len(tuning.parameters) == 1 and isinstance(tuning.parameters[0], Range) and others:
         name = tuning.parameters[0].name
         alike = sorted(t.values[name] for t in result.alike)
-        within = [t.values[name] for t in result.trials if not t.alike and alike[0] < t.values[name] < alike[-1]]
+        finished = [t for t in result.trials if t.finished]
+        within = [t.values[name] for t in finished if not t.alike and alike[0] < t.values[name] < alike[-1]]
         but = f", but for {', '.join(f'{v:g}' for v in sorted(within))}" if within else ""
-        lines.append(f"not distinguishable from it (†): {parameter_text(name, alike[0])} to {alike[-1]:g}{but}")
+        lines.append(
+            f"not distinguishable from it (†): {parameter_text(name, alike[0])} to {alike[-1]:g}{but}, "
+            f"of the {len(finished)} trials that finished"
+        )
     else:
         lines.append(f"not distinguishable from it (†): {others or 'none'} of the {len(result.trials) - 1} others")
     return lines
