@@ -12,7 +12,7 @@ import pytest
 import pomdplite as pl
 from pomdplite import cli, rng
 from pomdplite.experiments.tuning import Tuning, held_out
-from pomdplite.experiments.tuning_space import Choice, Range, parse_parameter
+from pomdplite.experiments.tuning_space import Choice, Range, as_parameter, parse_parameter
 from pomdplite.views import text
 
 pytest.importorskip("optuna")
@@ -156,12 +156,12 @@ def test_workers_change_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"episodes": 60}, "its episodes is 50, not 60"),
-        ({"seed": 3}, "its seed is 0, not 3"),
-        ({"params": {"beta": (0.1, 10, "log")}}, "its parameters is"),
-        ({"sims": 7}, "its options is solver = exact, not solver = exact, sims = 7"),
-        ({"clock": "cpu"}, "its clock is wall, not cpu"),
-        ({"problem": "rocksample-4-4"}, "its problem is tiger, not rocksample-4-4"),
+        ({"episodes": 60}, "episodes 50, not 60"),
+        ({"seed": 3}, "seed 0, not 3"),
+        ({"params": {"beta": (0.1, 10, "log")}}, "parameters beta=0.1:100:log, not beta="),
+        ({"sims": 7}, "options solver = exact, not solver = exact, sims = 7"),
+        ({"clock": "cpu"}, "clock wall, not cpu"),
+        ({"problem": "rocksample-4-4"}, "problem tiger, not rocksample-4-4"),
     ],
 )
 def test_another_tuning_is_refused(tmp_path, change, said):
@@ -235,6 +235,7 @@ def test_a_parameter_is_tuned_or_set_not_both(command, tmp_path):
 def test_ranges_and_choices():
     beta, depth = parse_parameter("beta=0.1:100:log"), Range("depth", 1, 4, whole=True)
     assert beta == Range("beta", 0.1, 100, log=True) and parse_parameter(beta.text) == beta
+    assert as_parameter("beta", (0.1, 100.0, "log")).text == beta.text == "beta=0.1:100:log"
     assert beta.grid()[:3] == [0.1, 100.0, 3.16] and beta.rounded(12.3456) == 12.3
     assert Range("beta", 1000, 1001).rounded(1000.12345) == 1000.123
     assert depth.grid() == [1, 4, 2, 3] and all(isinstance(v, int) for v in depth.grid())

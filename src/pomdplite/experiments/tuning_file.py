@@ -62,9 +62,10 @@ class TuningFile:
             there = file.configuration.get(key)
             if there != value:
                 file.close()
-                difference = "has changed since" if key == "source" else f"is {_told(there)}, not {_told(value)}"
-                name = "the problem's file" if key == "source" else f"its {key}"
-                raise UsageError(f"{path} holds another tuning: {name} {difference}. Give another file with --out.")
+                difference = f"{key} {_in_words(there)}, not {_in_words(value)}"
+                if key == "source":
+                    difference = "the problem's file has changed since"
+                raise UsageError(f"{path} holds another tuning: {difference}. Give another file.")
         return file
 
     def __enter__(self) -> "TuningFile":
@@ -217,7 +218,7 @@ def _episodes(attributes: Mapping[str, Any]) -> tuple[Episode, ...]:
     return tuple(sorted((Episode(**e | {"notes": tuple(e["notes"])}) for e in found), key=lambda e: e.index))
 
 
-def _told(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{k} = {v}" for k, v in value.items()) or "none"
     return " ".join(map(str, value)) if isinstance(value, list) else "none" if value is None else str(value)

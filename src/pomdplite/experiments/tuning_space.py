@@ -29,7 +29,7 @@ class Range:
     @property
     def text(self) -> str:
         """The range as `--param` takes it."""
-        return f"{self.name}={self.low:.17g}:{self.high:.17g}" + (":log" if self.log else "")
+        return f"{self.name}={self.low!r}:{self.high!r}" + (":log" if self.log else "")
 
     @property
     def extremes(self) -> tuple[Any, ...]:
@@ -142,6 +142,7 @@ def _range(name: str, low: Any, high: Any, scale: Sequence[Any], told: str) -> R
         raise UsageError(f"{told}: a range goes from the lower number to the higher one.")
     if scale and low <= 0:
         raise UsageError(f"{told}: a range with log must begin above 0.")
+    low, high = (int(end) if end == int(end) else end for end in (low, high))  # 1.0 and 1 are the same range
     return Range(name, low, high, bool(scale), told=told)
 
 
