@@ -13,6 +13,7 @@ import pomdplite as pl
 from pomdplite import cli, rng
 from pomdplite.experiments.tuning import Tuning, held_out
 from pomdplite.experiments.tuning_space import Choice, Range, as_parameter, parse_parameter
+from pomdplite.experiments.watching import Watcher
 from pomdplite.views import text
 
 pytest.importorskip("optuna")
@@ -107,8 +108,6 @@ def test_stopped_twice_it_finds_the_same(tiger, tmp_path):
 
 
 def test_interrupted_in_a_trial_it_goes_on_there(tiger, tmp_path):
-    from pomdplite.experiments.watching import Watcher
-
     class Impatient(Watcher):
         count = 0
 
@@ -177,6 +176,21 @@ def test_another_tuning_is_refused(tmp_path, change, said):
     with pytest.raises(pl.UsageError, match=f"holds another tuning: {said}"):
         pl.tune(**arguments | change)
     assert len(pl.tune(**arguments | {"trials": 2}).trials) == 2
+
+
+def test_a_second_program_is_refused_while_one_fills_the_file(tmp_path):
+    arguments = {"params": BETA, "trials": 1, "out": tmp_path / "t.db", "episodes": 5, "options": EXACT}
+    refused = []
+
+    class Second(Watcher):
+        def finished(self, cell):
+            with pytest.raises(pl.UsageError, match=r"t\.db is being filled by another program"):
+                pl.tune("tiger", **arguments)
+            refused.append(cell)
+
+    pl.tune("tiger", watcher=Second(), **arguments)
+    assert len(refused) == 1 and [p.name for p in tmp_path.iterdir()] == ["t.db"]
+    assert len(pl.tune("tiger", **arguments).trials) == 1
 
 
 def test_files_that_are_no_tunings(tmp_path):

@@ -2,7 +2,7 @@
 
 The file appears whole, under its name, when its study has been written. Episodes are in it when they end, so a
 program that was killed is gone on with in the middle of a trial. Optuna's tools, its dashboard among them, can read it.
-One program at a time may fill it.
+One program at a time fills it: a lock beside the file, which ends with its program, refuses a second one.
 """
 
 import dataclasses
@@ -39,8 +39,8 @@ class Record:
 class TuningFile:
     """An open file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, lock: sqlite3.Connection | None = None) -> None:
+        self.path, self._lock = path, lock
         with told(path, "tuning"), _optuna(path) as optuna:
             _must_be_a_tuning(path)
             self._storage = _storage(optuna, path)
@@ -55,9 +55,14 @@ class TuningFile:
     def create(cls, path: Path, configuration: Mapping[str, Any]) -> "TuningFile":
         """The file to write to: a new one, or one that the same tuning was begun in."""
         check_writable(path)
-        if not path.exists() or path.stat().st_size == 0:
-            _begin(path, configuration)
-        file = cls(path)
+        lock = _locked(path)
+        try:
+            if not path.exists() or path.stat().st_size == 0:
+                _begin(path, configuration)
+            file = cls(path, lock)
+        except BaseException:
+            _unlock(path, lock)
+            raise
         for key, value in configuration.items():
             there = file.configuration.get(key)
             if there != value:
@@ -78,6 +83,8 @@ class TuningFile:
         """Let go of the file."""
         self._storage.remove_session()
         self._storage.engine.dispose()
+        if self._lock is not None:
+            _unlock(self.path, self._lock)
 
     def records(self, parameters: Sequence[Parameter]) -> list[Record]:
         """Every trial that has its values, in order."""
@@ -176,6 +183,26 @@ def _optuna(path: Path) -> Iterator[Any]:
         raise PomdpLiteError(f"cannot use {path}: {error}") from None
     finally:
         optuna.logging.set_verbosity(before)
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """A lock beside the file: a transaction, since SQLite's locks work everywhere and end with their program."""
+    lock = sqlite3.connect(_lock_path(path), timeout=0, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        lock.close()
+        raise UsageError(f"{path} is being filled by another program; wait for it, or give another file.") from None
+    return lock
+
+
+def _unlock(path: Path, lock: sqlite3.Connection) -> None:
+    _lock_path(path).unlink(missing_ok=True)
+    lock.close()
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
 
 
 def _begin(path: Path, configuration: Mapping[str, Any]) -> None:
