@@ -62,6 +62,12 @@ def test_studies_page(tmp_path, monkeypatch):
     assert len(scope["pl"].Study.parse(shown).cells) == 10
 
 
+def test_tuning_page(tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    scope = run_blocks("docs/tuning.md", tmp_path, monkeypatch)
+    assert len(scope["found"].trials) == 6 and (tmp_path / "tiger.png").exists()
+
+
 def test_the_worlds_page_has_an_example_that_runs(tmp_path, monkeypatch, capsys):
     ((_, text),) = [b for b in blocks("docs/robot.md") if b[0] == "python"]
     assert len(text.splitlines()) < 60

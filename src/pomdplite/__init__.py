@@ -11,7 +11,7 @@ from pomdplite.errors import (
     TooLarge,
     UsageError,
 )
-from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, evaluate, run_episode
+from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, TuningResult, evaluate, run_episode, tune
 from pomdplite.layout import Hidden, Population, State, independent
 from pomdplite.mdp.transform import MdpSet, from_mdps, to_mdps
 from pomdplite.model import Model
@@ -73,6 +73,7 @@ __all__ = [
     "Study",
     "Tiger",
     "TooLarge",
+    "TuningResult",
     "UsageError",
     "World",
     "check_model",
@@ -86,5 +87,6 @@ __all__ = [
     "run_episode",
     "tabular",
     "to_mdps",
+    "tune",
     "uniform",
 ]

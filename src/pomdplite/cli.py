@@ -20,7 +20,20 @@ import pomdplite
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking import check_model
 from pomdplite.commands.bench import bench
+from pomdplite.commands.options import (
+    ClockOption,
+    OtherOptions,
+    PlannerOption,
+    ProblemArgument,
+    SeedOption,
+    SimsOption,
+    TimeOption,
+    WorkersOption,
+    WorldOption,
+    given_options,
+)
 from pomdplite.commands.report import report
+from pomdplite.commands.tune import tune
 from pomdplite.errors import NotConverging, PomdpLiteError, TooLarge, UsageError
 from pomdplite.experiments import Episode, Evaluation, Step, evaluate, run_episode
 from pomdplite.experiments.evaluate import played_in, standard_error
@@ -41,22 +54,11 @@ err = Console(stderr=True)
 
 _COUNTED_STATES = 300_000  # `show` counts reachable states up to here
 
-ProblemArgument = Annotated[str, typer.Argument(help="a problem's name, or path.py:Model")]
-PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="see `pomdplite list`")]
 BetaOption = Annotated[float | None, typer.Option(help="weight of exploration; left out, the problem's own")]
 SolverOption = Annotated[str | None, typer.Option(help="auto (left out), exact, uct or uct-tree")]
-TimeOption = Annotated[float | None, typer.Option(help="seconds of search per step; left out, 0.1")]
-SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
-OtherOptions = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="any other parameter of the planner, name=value")
-]
-ClockOption = Annotated[
-    str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
-]
-WorldOption = Annotated[str, typer.Option(help="what actions are executed in: see `pomdplite list`")]
-SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
 
 app.command()(bench)
+app.command()(tune)
 
 
 @app.command("list")
@@ -91,12 +93,12 @@ def run(
     clock: ClockOption = "wall",
     option: OtherOptions = None,
     world: WorldOption = "model",
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
+    workers: WorkersOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Evaluate a planner on a problem."""
     model = make(planning_problem(problem, world))
-    chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
+    chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     chosen.use_clock(clock)
     result, interrupted = _evaluated(problem, chosen, episodes, seed, workers, world)
     if as_json:
@@ -123,7 +125,7 @@ def compare(
         list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
     ] = None,
     world: WorldOption = "model",
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")] = 1,
+    workers: WorkersOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Planners side by side on the same episodes, with paired differences."""
@@ -179,7 +181,7 @@ def _planners(
     for name in names:
         taken = inspect.signature(PLANNERS[name]).parameters if name in PLANNERS else {}
         budget = {k: v for k, v in (("time", time), ("sims", sims)) if k in taken}
-        made.append(make_planner(name, model, **_given(own.get(name), **budget)))
+        made.append(make_planner(name, model, **given_options(own.get(name), **budget)))
     return made
 
 
@@ -228,20 +230,6 @@ def _evaluated(
 def _warn(result: Evaluation, model: Model, prefix: str = "") -> None:
     for warning in text.warnings(result, model.episode_limit):
         err.print(prefix + warning, highlight=False, soft_wrap=True)
-
-
-def _given(others: list[str] | None, **options: Any) -> dict[str, Any]:
-    """The options that were given."""
-    given = {name: value for name, value in options.items() if value is not None}
-    for other in others or ():
-        name, _, value = other.partition("=")
-        if not name or not value:
-            raise UsageError(f"--option {other}: give name=value, for example --option nodes=50000.")
-        try:
-            given[name] = json.loads(value)
-        except json.JSONDecodeError:
-            given[name] = value
-    return given
 
 
 def _running(finished: list[Episode]) -> str:
@@ -373,7 +361,7 @@ def watch(
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
     model = make(planning_problem(problem, world))
-    chosen = make_planner(planner, model, **_given(option, beta=beta, solver=solver, time=time, sims=sims))
+    chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     film = Film(video) if video is not None else None
     place = make_world(world, model)
     with err.status(f"preparing {planner} for {problem}"):

@@ -9,7 +9,7 @@ import numpy as np
 from pomdplite.jit import Floats, Words, kernel
 
 # What a stream is for; part of its name.
-HIDDEN, WORLD, PLANNER = range(3)
+HIDDEN, WORLD, PLANNER, TUNING = range(4)
 
 
 @kernel

@@ -22,8 +22,8 @@ from pomdplite.experiments.watching import Watcher
 from pomdplite.planners import Planner, Sarsop
 from pomdplite.views import text
 
-out = Console()
-err = Console(stderr=True)
+out = Console(emoji=False)  # else beta=0.1:100:log has a picture in it
+err = Console(stderr=True, emoji=False)
 
 
 def bench(
@@ -104,6 +104,11 @@ class Screen(Watcher):
     def finished(self, cell: Cell) -> None:
         """The cell's bar becomes a line that stays."""
         self._leave(f"{self._label}  {self._mean()} ({cell.episodes:,})")
+
+    def pruned(self, cell: Cell) -> None:
+        """What is not played of it counts as done."""
+        self.progress.update(self._all, advance=cell.episodes - len(self._returns))
+        self._leave(f"{self._label}  {self._mean()} ({len(self._returns):,})  given up")
 
     def cannot(self, cell: Cell, reason: str) -> None:
         """So it does where there is nothing to play."""

@@ -84,10 +84,10 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
         missing = [i for i in range(cell.episodes) if i not in found]
         if not missing:
             continue
-        _check_world(cell)
+        check_world(cell)
         try:
             with plain_interrupts():
-                planner = _prepared(cell, study.clock, watcher)
+                planner = prepared(cell, study.clock, watcher)
             store.set_prepared(number, planner.preparation_seconds)
             watcher.playing(cell, stored)
             for episodes in players.play(cell, planner, study.seed, missing):
@@ -100,14 +100,15 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
             watcher.finished(cell)
 
 
-def _check_world(cell: Cell) -> None:
+def check_world(cell: Cell) -> None:
     """What a world lacks here, it may have elsewhere: that stops the study, and is no result."""
     problem, world = placed(cell.problem)
     if world != "model":
         make_world(world, make(planning_problem(problem, world))).close()
 
 
-def _prepared(cell: Cell, clock: str, watcher: Watcher) -> Planner:
+def prepared(cell: Cell, clock: str, watcher: Watcher) -> Planner:
+    """The cell's planner, ready to play."""
     planner = make_planner(cell.planner, make(planning_problem(*placed(cell.problem))), **cell.parameters)
     planner.use_clock(clock)
     watcher.preparing(cell, planner)

@@ -67,12 +67,7 @@ class Store:
     def create(cls, path: str | Path, study: Study) -> "Store":
         """The study's file to write to: a new one, or one that this study was begun in."""
         path = Path(path)
-        if not path.parent.is_dir():
-            raise UsageError(f"cannot write {path}: there is no folder {path.parent}.")
-        if path.is_dir():
-            raise UsageError(f"cannot write {path}: it is a folder.")
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise UsageError(f"cannot write {path}: no permission.")
+        check_writable(path)
         with _connected(path, f"{path.absolute().as_uri()}?mode=rwc") as store:
             if not store._is_study():
                 store._use_log()
@@ -87,13 +82,13 @@ class Store:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        with _told(self.path):
+        with told(self.path):
             self._db.close()
 
     def begin_run(self, place: dict[str, str]) -> None:
         """Note who plays now, on what: versions, machine, and `place`."""
         row = (time.strftime("%Y-%m-%d %H:%M:%S%z"), json.dumps(versions()), json.dumps(machine() | place))
-        with _told(self.path):
+        with told(self.path):
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?)", row)
 
     def add(self, number: int, episodes: Sequence[Episode]) -> None:
@@ -103,7 +98,7 @@ class Store:
              e.model_steps, json.dumps(e.notes, ensure_ascii=False))
             for e in episodes
         ]  # fmt: skip
-        with _told(self.path):
+        with told(self.path):
             try:
                 self._write(rows)
             except KeyboardInterrupt:  # the episodes have been played: they are not lost to a Ctrl-C just now
@@ -116,7 +111,7 @@ class Store:
 
     def set_prepared(self, number: int, seconds: float) -> None:
         """How long a cell's planner took to prepare; the first time counts."""
-        with _told(self.path):
+        with told(self.path):
             self._db.execute(
                 "UPDATE cells SET preparation_seconds = ? WHERE cell = ? AND preparation_seconds IS NULL",
                 (seconds, number),
@@ -124,17 +119,17 @@ class Store:
 
     def set_reason(self, number: int, reason: str) -> None:
         """Why a cell cannot be played."""
-        with _told(self.path):
+        with told(self.path):
             self._db.execute("UPDATE cells SET reason = ? WHERE cell = ? AND reason IS NULL", (reason, number))
 
     def reason(self, number: int) -> str | None:
         """Why a cell cannot be played, if it cannot."""
-        with _told(self.path):
+        with told(self.path):
             return self._db.execute("SELECT reason FROM cells WHERE cell = ?", (number,)).fetchone()[0]
 
     def episodes(self, number: int) -> tuple[Episode, ...]:
         """What is there of a cell, in order."""
-        with _told(self.path):
+        with told(self.path):
             rows = self._db.execute(
                 "SELECT episode, discounted, undiscounted, steps, seconds, success, cut, notes, simulations, "
                 "model_steps FROM episodes WHERE cell = ? ORDER BY episode", (number,),
@@ -143,7 +138,7 @@ class Store:
 
     def results(self) -> Results:
         """Everything that is there."""
-        with _told(self.path):
+        with told(self.path):
             configuration, title, seed, clock = self._db.execute(
                 "SELECT configuration, title, seed, clock FROM study"
             ).fetchone()
@@ -242,21 +237,31 @@ class _CellRow(NamedTuple):
     preparation_seconds: float
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written to."""
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}: no permission.")
+
+
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path, kind: str = "study") -> Iterator[None]:
     """What SQLite complains of, in words."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise PomdpLiteError(f"cannot use {path}: {error}.") from None
     except sqlite3.DatabaseError as error:
-        raise PomdpLiteError(f"{path} is damaged, or not a study's file: {error}.") from None
+        raise PomdpLiteError(f"{path} is damaged, or not a {kind}'s file: {error}.") from None
 
 
 @contextmanager
 def _connected(path: Path, uri: str) -> Iterator[Store]:
     """An open file, to look at; closed again if it is refused."""
-    with _told(path):
+    with told(path):
         connection = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
         try:
             yield Store(path, connection)
@@ -306,9 +311,14 @@ def _described(cell: Cell) -> str:
 
 def _sources(study: Study) -> dict[str, str]:
     """For problems from the user's own files, what is in those files."""
-    named = {cell.problem: Path(cell.problem.rpartition(":")[0]).expanduser() for cell in study.cells}
-    files = {problem: file for problem, file in named.items() if file.suffix == ".py"}
-    return {problem: hashlib.sha256(file.read_bytes()).hexdigest() for problem, file in files.items()}
+    found = {cell.problem: source_of(cell.problem) for cell in study.cells}
+    return {problem: source for problem, source in found.items() if source is not None}
+
+
+def source_of(problem: str) -> str | None:
+    """A digest of the user's own file that a problem is from; None for those of the library."""
+    file = Path(problem.rpartition(":")[0]).expanduser()
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" else None
 
 
 def _all_of(runs: Sequence[dict[str, str]]) -> dict[str, str]:

@@ -99,12 +99,12 @@ class Study:
 
     def toml(self) -> str:
         """The study as TOML, one block per cell; `parse` gives the same study back."""
-        lines = [f"title = {_toml(self.title)}", f"seed = {self.seed}", f"clock = {_toml(self.clock)}"]
+        lines = [f"title = {toml_value(self.title)}", f"seed = {self.seed}", f"clock = {toml_value(self.clock)}"]
         for cell in self.cells:
-            lines += ["", "[[cells]]", f"problems = [{_toml(cell.problem)}]", f"planners = [{_toml(cell.planner)}]",
-                      f"episodes = {cell.episodes}"]  # fmt: skip
+            lines += ["", "[[cells]]", f"problems = [{toml_value(cell.problem)}]"]
+            lines += [f"planners = [{toml_value(cell.planner)}]", f"episodes = {cell.episodes}"]
             if cell.parameters:
-                lines.append(f"options = {_toml(cell.parameters)}")
+                lines.append(f"options = {toml_value(cell.parameters)}")
         return "\n".join(lines) + "\n"
 
     def run(
@@ -249,10 +249,10 @@ def _whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A text, a number or a table of them in TOML's spelling."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+        return "{ " + ", ".join(f"{toml_value(key)} = {toml_value(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, (str, bool)):
         return json.dumps(value, ensure_ascii=False)  # a JSON text without its rarer escapes is a TOML text
     return repr(value)

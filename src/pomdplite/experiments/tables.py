@@ -136,11 +136,11 @@ def _table(
         for r in cells:
             if r.cell.problem == problem:
                 entries[rows.index(row_of(r.cell, names))] = Entry(r, r.evaluation(seed) if r.episodes else None)
-        columns.append(Column(problem, tuple(_compared(entries))))
+        columns.append(Column(problem, tuple(compared(entries))))
     return StudyTable(tuple(rows), tuple(columns), budget)
 
 
-def _compared(entries: list[Entry | None]) -> list[Entry | None]:
+def compared(entries: list[Entry | None]) -> list[Entry | None]:
     """The column with its best entry marked and the others compared to it.
 
     An entry that still lacks episodes can be the best only where all do: a lucky first episode is no record. Which one
@@ -152,7 +152,7 @@ def _compared(entries: list[Entry | None]) -> list[Entry | None]:
         return entries
     top = max(means.values())
     best = next(i for i, mean in means.items() if mean == top)
-    compared = list(entries)
+    marked = list(entries)
     pairs = len(means) * (len(means) - 1) // 2
     flips = max(FLIPS, 100 * pairs)  # so that a corrected p can be as small as 1 %
     differences: dict[int, Difference] = {}
@@ -160,13 +160,13 @@ def _compared(entries: list[Entry | None]) -> list[Entry | None]:
         entry, model = entries[i], entries[best]
         assert entry is not None and model is not None
         if mean == top:
-            compared[i] = replace(entry, best=True)
+            marked[i] = replace(entry, best=True)
         elif difference := paired_difference(entry.result.episodes, model.result.episodes, flips):
             differences[i] = difference
     corrected = holm([d.p for d in differences.values()], pairs)
     for (i, difference), p in zip(differences.items(), corrected, strict=True):
-        compared[i] = replace(compared[i], difference=difference, p=p)  # type: ignore[type-var]
-    return compared
+        marked[i] = replace(marked[i], difference=difference, p=p)  # type: ignore[type-var]
+    return marked
 
 
 def varying(results: Results) -> dict[str, list[str]]:

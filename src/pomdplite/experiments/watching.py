@@ -25,6 +25,9 @@ class Watcher:
     def finished(self, cell: Cell) -> None:
         """All episodes of the cell are there."""
 
+    def pruned(self, cell: Cell) -> None:
+        """The cell is given up: it is worse than another (in tuning only)."""
+
     def cannot(self, cell: Cell, reason: str) -> None:
         """The planner cannot plan for the problem."""
 

@@ -33,6 +33,7 @@ __all__ = [
     "Qmdp",
     "Sarsop",
     "make_planner",
+    "parameter_kinds",
 ]
 
 
@@ -45,13 +46,19 @@ def make_planner(name: str, model: Model, **parameters: Any) -> Planner:
     for given in parameters:
         if given not in known:
             raise UsageError(f"planner {name} has no parameter {given!r}; it has {', '.join(known) or 'none'}.")
-        _check_kind(name, given, parameters[given], inspect.signature(kind).parameters[given].annotation)
+        _check_kind(name, given, parameters[given])
     return kind(model, **parameters)
 
 
-def _check_kind(planner: str, name: str, value: Any, annotation: Any) -> None:
+def parameter_kinds(planner: str, name: str) -> tuple[type, ...]:
+    """The types that a planner's parameter may have."""
+    annotation = inspect.signature(PLANNERS[planner]).parameters[name].annotation
+    return get_args(annotation) or (annotation,)
+
+
+def _check_kind(planner: str, name: str, value: Any) -> None:
     """Refuse a parameter of another kind than the planner takes."""
-    kinds = get_args(annotation) or (annotation,)
+    kinds = parameter_kinds(planner, name)
     if value is None and type(None) in kinds:
         return
     number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)

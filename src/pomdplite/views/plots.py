@@ -11,6 +11,8 @@ from pomdplite.experiments import Step
 from pomdplite.experiments.evaluate import Z95
 from pomdplite.experiments.results import Results
 from pomdplite.experiments.tables import curves, evaluations, parameter_name, problems, swept
+from pomdplite.experiments.tuning import Trial, TuningResult
+from pomdplite.experiments.tuning_space import Choice, Parameter
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import Decision
@@ -183,3 +185,44 @@ def _paint_means(axes: Any, results: Results, problem: str, palette: Palette) ->
     axes.set_yticks(np.arange(len(found)), [row.label for row, _ in found])
     axes.invert_yaxis()
     axes.set_xlabel("mean discounted return")
+
+
+def tuning_figure(result: TuningResult) -> Any:
+    """Return against each parameter that was tuned, with 95 % intervals; hollow: given up, or under way."""
+    tuning = result.tuning
+    figure = _figure(5.6 * len(tuning.parameters), 4.2)
+    panels = np.atleast_1d(figure.subplots(1, len(tuning.parameters), sharey=True))
+    for axes, parameter in zip(panels, tuning.parameters, strict=True):
+        _paint_trials(axes, result, parameter)
+    panels[0].set_ylabel("mean discounted return")
+    figure.suptitle(f"{tuning.problem}, {tuning.planner}: up to {tuning.episodes} held-out episodes a trial")
+    return figure
+
+
+def _paint_trials(axes: Any, result: TuningResult, parameter: Parameter) -> None:
+    trials = [t for t in result.trials if t.evaluation is not None]
+    if isinstance(parameter, Choice):
+        axes.set_xticks(np.arange(len(parameter.values)), [str(v) for v in parameter.values])
+        axes.set_xlim(-0.5, len(parameter.values) - 0.5)
+    elif parameter.log:
+        axes.set_xscale("log")
+    best = result.best if any(t.entry.best for t in trials) else None
+    kinds: dict[str, list[Trial]] = {"best": [], "not distinguishable from it": [], "worse": [], "given up": []}
+    for t in trials:
+        place = "best" if t is best else "given up" if not t.finished else "worse"
+        kinds["not distinguishable from it" if t.alike and t is not best else place].append(t)
+    for (label, own), colour in zip(kinds.items(), (_BONUS, _REWARD, "0.5", "0.5"), strict=True):
+        if not own:
+            continue
+        values = [t.values[parameter.name] for t in own]
+        x = [parameter.values.index(v) for v in values] if isinstance(parameter, Choice) else values
+        evaluations_ = [t.evaluation for t in own if t.evaluation is not None]
+        half = [Z95 * e.stderr if np.isfinite(e.stderr) else 0.0 for e in evaluations_]
+        axes.errorbar(
+            x, [e.mean for e in evaluations_], half, fmt="*" if label == "best" else "o", color=colour, label=label,
+            markerfacecolor="white" if label == "given up" else colour, markersize=13 if label == "best" else 6,
+            capsize=2, linewidth=1, zorder=3 if label == "best" else 2,
+        )  # fmt: skip
+    axes.set_xlabel(parameter_name(parameter.name))
+    if trials:
+        axes.legend(frameon=False, fontsize=8)

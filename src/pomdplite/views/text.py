@@ -12,6 +12,9 @@ from rich.text import Text
 from pomdplite.experiments import Evaluation, Results, Step
 from pomdplite.experiments.evaluate import Z95
 from pomdplite.experiments.results import Cell, CellResult
+from pomdplite.experiments.tables import parameter_text
+from pomdplite.experiments.tuning import Trial, TuningResult
+from pomdplite.experiments.tuning_space import Range
 from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import Decision
@@ -184,3 +187,64 @@ def warnings(evaluation: Evaluation, limit: int) -> list[str]:
         reason = " (a large β can make looking pay for ever)" if evaluation.parameters.get("beta") else ""
         told.append(f"{evaluation.cut} of {len(evaluation.episodes)} episodes were cut at {limit} steps{reason}")
     return told
+
+
+def tuning_table(result: TuningResult) -> Table:
+    """Every trial, in order of the first parameter where it is a number."""
+    tuning = result.tuning
+    title = f"{tuning.problem}, {tuning.planner}, held-out episodes of seed {tuning.seed}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in (*("β" if p.name == "beta" else p.name for p in tuning.parameters), "return", "95 % interval",
+                   "episodes", ""):  # fmt: skip
+        table.add_column(column, justify="right" if column else "left", no_wrap=True)
+    trials = list(result.trials)
+    if isinstance(tuning.parameters[0], Range):
+        trials.sort(key=lambda t: t.values[tuning.parameters[0].name])
+    best = result.best if result.alike else None
+    for t in trials:
+        e = t.evaluation
+        mean = "–" if e is None else f"{e.mean:.2f} ± {e.stderr:.2f}"
+        interval = "–" if e is None else f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}"
+        values = [f"{v:g}" if isinstance(v, float) else escape(str(v)) for v in t.values.values()]
+        table.add_row(*values, mean, interval, "–" if e is None else str(len(e.episodes)), _standing(t, t is best),
+                      style="bold" if t is best else None)  # fmt: skip
+    return table
+
+
+def _standing(trial: Trial, best: bool) -> str:
+    """What came of a trial, in a word or two."""
+    if best:
+        return "best"
+    if trial.entry.result.reason is not None:
+        return "cannot"
+    return "†" if trial.alike else "given up" if trial.pruned else "" if trial.finished else "under way"
+
+
+def tuning_summary(result: TuningResult) -> list[str]:
+    """The best values, how sure that is, what cannot be told from them, and why some values cannot be planned with."""
+    reasons = dict.fromkeys(t.entry.result.reason for t in result.trials if t.entry.result.reason is not None)
+    lines = [f"cannot: {reason}" for reason in reasons]
+    if not result.alike:
+        return [*lines, "no trial has finished"]
+    best, tuning = result.best, result.tuning
+    e = best.evaluation
+    assert e is not None  # a trial without episodes is not the best
+    named = ", ".join(parameter_text(name, value) for name, value in best.values.items())
+    lines.append(
+        f"best: {named} with {e.mean:.2f}, 95 % interval {e.ci95[0]:.2f} … {e.ci95[1]:.2f} over {len(e.episodes)} "
+        "episodes; it was chosen on these, so it looks a little better than it is"
+    )
+    others = len(result.alike) - 1
+    if len(tuning.parameters) == 1 and isinstance(tuning.parameters[0], Range) and others:
+        name = tuning.parameters[0].name
+        alike = sorted(t.values[name] for t in result.alike)
+        finished = [t for t in result.trials if t.finished]
+        within = [t.values[name] for t in finished if not t.alike and alike[0] < t.values[name] < alike[-1]]
+        but = f", but for {', '.join(f'{v:g}' for v in sorted(within))}" if within else ""
+        lines.append(
+            f"not distinguishable from it (†): {parameter_text(name, alike[0])} to {alike[-1]:g}{but}, "
+            f"of the {len(finished)} trials that finished"
+        )
+    else:
+        lines.append(f"not distinguishable from it (†): {others or 'none'} of the {len(result.trials) - 1} others")
+    return lines
