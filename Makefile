@@ -9,7 +9,7 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
+	$(BIN)/python tests/run_in_parallel.py
 
 test-slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow
