@@ -32,7 +32,7 @@ def shares(count: int) -> list[list[str]]:
 def main() -> int:
     running = []
     for number, share in enumerate(shares(os.cpu_count() or 1)):
-        output = tempfile.TemporaryFile("w+")  # noqa: SIM115  kept until it is shown
+        output = tempfile.TemporaryFile("w+") if number else None  # noqa: SIM115  the first is watched as it runs
         cache = f"cache_dir=.pytest_cache/{number}"
         command = [
             sys.executable,
@@ -49,8 +49,9 @@ def main() -> int:
         running.append((subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT), output))
     for process, output in running:
         process.wait()
-        output.seek(0)
-        print(output.read(), flush=True)
+        if output is not None:
+            output.seek(0)
+            print(output.read(), flush=True)
     return max(process.returncode for process, _ in running)
 
 
