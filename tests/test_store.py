@@ -73,7 +73,7 @@ def test_anyone_can_read_the_rows_with_sqlite(tmp_path):
     [
         ({"seed": 3}, "its seed is 2, not 3"),
         ({"clock": "cpu"}, "its clock is wall, not cpu"),
-        ({"episodes": 9}, "it has 8 episodes of qmdp on tiger, not 9"),
+        ({"episodes": 7}, "it is for 8 episodes of qmdp on tiger, this one for 7 only"),
         ({"planners": ["mean-mdp"]}, "it has no mean-mdp on tiger"),
         ({"options": {"ties": "random"}}, "it has no qmdp on tiger with ties = random"),
         ({"problems": ["tiger", "rocksample-4-4"]}, "it has no qmdp on rocksample-4-4"),
@@ -99,6 +99,21 @@ def test_a_study_with_fewer_cells_is_another(tmp_path):
 def test_another_title_is_the_same_study(tmp_path):
     tiger().run(tmp_path / "s.db", workers=1)
     assert tiger(title="other").run(tmp_path / "s.db").title == "tiger"
+
+
+def test_a_study_may_ask_for_more_episodes(tmp_path):
+    first = tiger().run(tmp_path / "s.db", workers=1)
+    grown = tiger().with_episodes(12)
+    results = grown.run(tmp_path / "s.db", workers=1)
+    assert results.missing == 0 and results.configuration == grown.toml()
+    assert results.cells[0].episodes[:8] == first.cells[0].episodes  # kept, times and all
+    assert [e.discounted for e in results.cells[0].episodes] == list(
+        pl.evaluate("tiger", "qmdp", episodes=12, seed=2).returns
+    )
+    with pytest.raises(pl.UsageError, match="this one for 8 only"):
+        tiger().run(tmp_path / "s.db")
+    with pytest.raises(pl.UsageError, match="at least 1, not 0"):
+        tiger().with_episodes(0)
 
 
 def test_a_model_that_was_edited_is_another(tmp_path):

@@ -137,8 +137,8 @@ def test_two_programs_on_one_file(small, tmp_path):
 
 def test_ctrl_c_stops_with_a_summary_and_the_command_to_go_on(tmp_path):
     study, file = tmp_path / "long study.toml", tmp_path / "long.db"
-    study.write_text(SMALL.replace("400", "1000000"))
-    process = bench(study, "--out", file, "--workers", 2)
+    study.write_text(SMALL)
+    process = bench(study, "--out", file, "--episodes", 1000000, "--workers", 2)
     wait_for_rows(file, 20, process)
     process.send_signal(signal.SIGTERM)  # as Ctrl-C, which whoever runs the tests may ignore
     out, err = process.communicate(timeout=60)
@@ -146,7 +146,7 @@ def test_ctrl_c_stops_with_a_summary_and_the_command_to_go_on(tmp_path):
     assert "pomdp-lite" in out and "of 1000000)" in out
     stored = sum(len(r.episodes) for r in pl.Results.read(file).cells)
     assert f"interrupted; {stored:,} episodes are in" in " ".join(err.split())
-    assert f"pomdplite bench '{study}' --out {file} --workers 2" in err
+    assert f"pomdplite bench '{study}' --out {file} --episodes 1000000 --workers 2" in err
 
 
 def test_a_finished_study_says_so(small):
@@ -166,7 +166,7 @@ def test_bench_lists_the_shipped_studies():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("table7", "--out", "x.db"), "no study 'table7'; there are beta, table1"),
+        (("table7", "--out", "x.db"), "no study 'table7'; there are beta, rivals, table1"),
         (("nowhere.toml", "--out", "x.db"), "cannot read the study nowhere.toml: No such file"),
         (("table1",), "name a study and its file"),
         (("table1", "--out", "no/x.db"), "there is no folder no"),

@@ -34,6 +34,9 @@ def bench(
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", min=1, help="processes; left out, one for each core")
     ] = None,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", "-n", min=1, help="of every cell; left out, what the study says")
+    ] = None,
     dask: Annotated[str | None, typer.Option(help="play on a cluster: its scheduler, as tcp://host:port")] = None,
     list_: Annotated[bool, typer.Option("--list", help="the studies that come with the library")] = False,
 ) -> None:
@@ -48,6 +51,9 @@ def bench(
     found = Study.find(study)
     screen = Screen()
     command = ["pomdplite", "bench", study, "--out", str(file)]
+    if episodes is not None:
+        found = found.with_episodes(episodes)
+        command += ["--episodes", str(episodes)]
     command += ["--workers", str(workers)] if workers else ["--dask", dask] if dask else []
     try:
         with screen.progress:

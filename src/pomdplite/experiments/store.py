@@ -76,6 +76,7 @@ class Store:
                         store._begin(study)
             store._db.execute("PRAGMA synchronous = NORMAL")
             store._must_be_of(study)
+            store._grow_to(study)
         return store
 
     def __enter__(self) -> "Store":
@@ -191,7 +192,7 @@ class Store:
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def _must_be_of(self, study: Study) -> None:
-        """Refuse a file of another study; the title does not matter."""
+        """Refuse a file of another study; the title does not matter, and there may be more episodes."""
         seed, clock, sources = self._db.execute("SELECT seed, clock, sources FROM study").fetchone()
         difference = None
         if seed != study.seed:
@@ -206,6 +207,14 @@ class Store:
             difference = f"the file of {changed[0]} has changed since" if changed else None
         if difference is not None:
             raise UsageError(f"{self.path} holds another study: {difference}. Give another file.")
+
+    def _grow_to(self, study: Study) -> None:
+        """Want more episodes of the same cells, if the study does."""
+        more = [(c.episodes, n, c.episodes) for n, c in enumerate(study.cells)]
+        with self._transaction():
+            grown = self._db.executemany("UPDATE cells SET episodes = ? WHERE cell = ? AND episodes < ?", more).rowcount
+            if grown:
+                self._db.execute("UPDATE study SET configuration = ?, title = ?", (study.toml(), study.title))
 
     def _cells(self) -> list["_CellRow"]:
         """The cells, in the study's order."""
@@ -296,8 +305,8 @@ def _difference(stored: Sequence[Cell], given: Sequence[Cell]) -> str | None:
     for key, cell in wanted.items():
         if key not in there:
             return f"it has no {_described(cell)}"
-        if there[key].episodes != cell.episodes:
-            return f"it has {there[key].episodes} episodes of {_described(cell)}, not {cell.episodes}"
+        if there[key].episodes > cell.episodes:
+            return f"it is for {there[key].episodes} episodes of {_described(cell)}, this one for {cell.episodes} only"
     for key, cell in there.items():
         if key not in wanted:
             return f"it has {_described(cell)}, which this one has not"

@@ -1,11 +1,12 @@
 """A study: problems × planners × parameters, so many episodes of each, written in Python or as a small TOML file."""
 
+import copy
 import inspect
 import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,14 @@ class Study:
     def find(cls, name: str) -> "Study":
         """A study by its name, or by the path of its file."""
         return cls.read(name) if name.endswith(".toml") or "/" in name else cls.named(name)
+
+    def with_episodes(self, episodes: int) -> "Study":
+        """The same study with so many episodes of every cell; what a file has of it stays good."""
+        if not _whole(episodes, 1):
+            raise UsageError(f"episodes must be a whole number of at least 1, not {episodes!r}.")
+        study = copy.copy(self)
+        object.__setattr__(study, "cells", tuple(replace(cell, episodes=episodes) for cell in self.cells))
+        return study
 
     def toml(self) -> str:
         """The study as TOML, one block per cell; `parse` gives the same study back."""
