@@ -2,6 +2,8 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -151,6 +153,22 @@ def test_latex_has_every_special_character_written_out():
     assert len(rows) == 3 and all(re.sub(r"\\&", "", row).count("&") == 1 and row.endswith(r" \\") for row in rows)
     assert latex_text("two\nlines") == "two lines" and latex_text("[1]*") == "{[}1]{*}"  # "\\\\[" would be a command
     assert r"^{\dagger}$" in results(cell("p", "a", NOISE), cell("p", "b", NOISE[::-1] - 0.001)).table().latex()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles_and_is_not_too_wide(tmp_path):
+    rows = ["a^b~c\\{$}_%#&", "[1]*", "cannot"]
+    wide = [cell(f"rock_sample & co {i}", row, NOISE + i) for i in range(9) for row in rows[:2]]
+    study = results(*wide, cell("p", "cannot", reason="α-vectors: θ_1 > 5\\ß²"), title="A_B")
+    (tmp_path / "table.tex").write_text(study.table().latex())
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}\input{table}\end{document}"
+    )
+    made = subprocess.run(
+        ["pdflatex", "-halt-on-error", "paper.tex"], cwd=tmp_path, capture_output=True, text=True, errors="replace"
+    )
+    assert made.returncode == 0 and "Output written on paper.pdf" in made.stdout, made.stdout
+    assert "Overfull" not in made.stdout
 
 
 def test_markdown_is_a_table():

@@ -140,7 +140,7 @@ class Tables:
         return "\n".join(_markdown(g) for g in self.grids)
 
     def latex(self) -> str:
-        """Tables for a paper; they need the package booktabs."""
+        """Tables for a paper; they need the packages booktabs and graphicx."""
         return "\n".join(_latex(g) for g in self.grids)
 
 
@@ -240,17 +240,18 @@ def _latex(g: Grid) -> str:
     notes = [*map(latex_text, [*g.notes, *([legend("Bold")] if g.compared else [])]), *reasons]
     return "\n".join(
         [
-            r"% needs \usepackage{booktabs}",
+            r"% needs \usepackage{booktabs,graphicx}",
             r"\begin{table*}",
             r"\centering",
             rf"\caption{{{latex_text(g.title)}}}",
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%  made smaller if it is too wide",
             rf"\begin{{tabular}}{{l{'r' * len(g.header)}}}",
             r"\toprule",
             " & ".join(["", *map(latex_text, g.header)]) + r" \\",
             r"\midrule",
             *rows,
             r"\bottomrule",
-            r"\end{tabular}",
+            r"\end{tabular}}",
             r"\par\smallskip\footnotesize",
             " \\\\\n".join(notes),
             r"\end{table*}",
