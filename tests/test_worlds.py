@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
+from pomdplite import cli
 from pomdplite.experiments import run_episode
 from pomdplite.problems.grasp import CLOSE, FORWARD, PICK
 from pomdplite.worlds import WORLDS, mujoco, planning_problem
@@ -96,7 +97,7 @@ def test_a_world_over_processes_gives_the_same():
 # ---------------------------------------------------------------------- without the extra
 
 
-def test_a_world_without_mujoco_says_what_to_install(monkeypatch):
+def test_a_world_without_mujoco_says_what_to_install(monkeypatch, tmp_path):
     real = builtins.__import__
 
     def missing(name, *rest):
@@ -110,6 +111,10 @@ def test_a_world_without_mujoco_says_what_to_install(monkeypatch):
     for name in ("gantry", "jaco"):
         with pytest.raises(pl.PomdpLiteError, match=r"pip install 'pomdplite\[robot\]'"):
             pl.make_world(name, pl.make(f"grasp-{name}"))
+    study = pl.Study("two places", ["tiger", "grasp in jaco"], ["qmdp"], episodes=1)
+    with pytest.raises(pl.PomdpLiteError, match="simulated by MuJoCo"):
+        study.run(tmp_path / "s.db", workers=1)
+    assert pl.Results.read(tmp_path / "s.db").missing == 2  # told before anything is played
 
 
 def test_missing_robot_files_are_told(monkeypatch):
@@ -265,6 +270,16 @@ def test_bad_films_are_refused_before_they_begin(tmp_path):
     for path, message in ((tmp_path / "out.avi", "ends in .gif or .mp4"), (tmp_path / "no" / "x.gif", "no folder")):
         with pytest.raises(pl.UsageError, match=message):
             Film(path)
+
+
+def test_pictures_without_matplotlib_are_refused_before_they_begin(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(sys, "argv", ["pomdplite", "watch", "tiger", "--pictures", str(tmp_path / "p")])
+    with pytest.raises(SystemExit):
+        cli.main()
+    said = capsys.readouterr()
+    assert "pictures need matplotlib: pip install 'pomdplite[plots]'" in said.err and not said.out
+    assert not (tmp_path / "p").exists()
 
 
 # ---------------------------------------------------------------------- the Jaco

@@ -42,7 +42,7 @@ from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, Planner, Sarsop, make_planner
 from pomdplite.planners.sarsop import Progress as SarsopProgress
 from pomdplite.problems import PROBLEMS, make
-from pomdplite.views import text
+from pomdplite.views import plots, text
 from pomdplite.views.film import Film
 from pomdplite.views.text import Comparison
 from pomdplite.worlds import WORLDS, make_world, planning_problem
@@ -363,6 +363,8 @@ def watch(
     model = make(planning_problem(problem, world))
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     film = Film(video) if video is not None else None
+    if pictures is not None or film is not None:
+        plots.drawn_with()
     place = make_world(world, model)
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
@@ -375,13 +377,11 @@ def watch(
     def look(step: Step) -> None:
         text.print_step(out, model, step)
         if pictures is not None or film is not None:
-            from pomdplite.views.plots import pixels, step_figure
-
-            figure = step_figure(model, step, place.picture())
+            figure = plots.step_figure(model, step, place.picture())
             if pictures is not None:
                 figure.savefig(pictures / f"step-{step.t + 1:03d}.png", dpi=110)
             if film is not None:
-                film.add(pixels(figure))
+                film.add(plots.pixels(figure))
 
     with place:
         result = run_episode(chosen, place, seed, episode, look)

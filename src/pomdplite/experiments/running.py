@@ -76,7 +76,10 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
     wanted = {number: cell for number, cell in enumerate(study.cells) if store.reason(number) is None}
     there = {number: len(store.episodes(number)) for number in wanted}
     watcher.starting(sum(c.episodes for c in wanted.values()), sum(there.values()))
-    if any(there[number] < cell.episodes for number, cell in wanted.items()):
+    unfinished = [cell for number, cell in wanted.items() if there[number] < cell.episodes]
+    for cell in {cell.problem: cell for cell in unfinished}.values():
+        check_world(cell)
+    if unfinished:
         store.begin_run(players.place)
     for number, cell in wanted.items():
         stored = store.episodes(number)
@@ -84,7 +87,6 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
         missing = [i for i in range(cell.episodes) if i not in found]
         if not missing:
             continue
-        check_world(cell)
         try:
             with plain_interrupts():
                 planner = prepared(cell, study.clock, watcher)

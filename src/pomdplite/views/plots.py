@@ -23,12 +23,17 @@ _REWARD, _BONUS = "#4c78a8", "#f2a541"
 _MARKERS = ("o", "s", "^", "D", "v", "<", "P", ">", "p")
 
 
-def _figure(width: float, height: float) -> Any:
+def drawn_with() -> Any:
+    """Matplotlib's Figure; an error if it is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise PomdpLiteError("pictures need matplotlib: pip install 'pomdplite[plots]'.") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure
+
+
+def _figure(width: float, height: float) -> Any:
+    return drawn_with()(figsize=(width, height), layout="constrained")
 
 
 def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
