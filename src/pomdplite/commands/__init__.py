@@ -1,1 +1,1 @@
-"""Commands that fill a file of their own; cli.py registers them."""
+"""The commands of the command line, one file each; cli.py registers them."""

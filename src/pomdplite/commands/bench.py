@@ -1,29 +1,23 @@
 """`pomdplite bench`: a study into its file, with progress on the screen and a table at the end."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from pomdplite.commands.console import err, out, running_mean
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Episode, Results, Study
-from pomdplite.experiments.evaluate import standard_error
 from pomdplite.experiments.results import Cell
 from pomdplite.experiments.study import shipped
 from pomdplite.experiments.watching import Watcher
 from pomdplite.planners import Planner, Sarsop
 from pomdplite.views import text
-
-out = Console(emoji=False)  # else beta=0.1:100:log has a picture in it
-err = Console(stderr=True, emoji=False)
 
 
 def bench(
@@ -104,17 +98,19 @@ class Screen(Watcher):
     def played(self, cell: Cell, episodes: Sequence[Episode]) -> None:
         """Move both bars."""
         self._returns += [e.discounted for e in episodes]
-        self.progress.update(self._cell, advance=len(episodes), description=escape(f"{self._label}  {self._mean()}"))
+        self.progress.update(
+            self._cell, advance=len(episodes), description=escape(f"{self._label}  {running_mean(self._returns)}")
+        )
         self.progress.update(self._all, advance=len(episodes))
 
     def finished(self, cell: Cell) -> None:
         """The cell's bar becomes a line that stays."""
-        self._leave(f"{self._label}  {self._mean()} ({cell.episodes:,})")
+        self._leave(f"{self._label}  {running_mean(self._returns)} ({cell.episodes:,})")
 
     def pruned(self, cell: Cell) -> None:
         """What is not played of it counts as done."""
         self.progress.update(self._all, advance=cell.episodes - len(self._returns))
-        self._leave(f"{self._label}  {self._mean()} ({len(self._returns):,})  given up")
+        self._leave(f"{self._label}  {running_mean(self._returns)} ({len(self._returns):,})  given up")
 
     def cannot(self, cell: Cell, reason: str) -> None:
         """So it does where there is nothing to play."""
@@ -127,11 +123,6 @@ class Screen(Watcher):
     def _leave(self, line: str) -> None:
         self.progress.remove_task(self._cell)
         self.note(line)
-
-    def _mean(self) -> str:
-        returns = np.array(self._returns)
-        error = standard_error(returns)
-        return f"{returns.mean():.2f}" + (f" ± {error:.2f}" if math.isfinite(error) else "")
 
 
 def _stopped(why: str, file: Path, command: Sequence[str]) -> None:

@@ -9,6 +9,8 @@ from pomdplite.errors import UsageError
 
 ProblemArgument = Annotated[str, typer.Argument(help="a problem's name, or path.py:Model")]
 PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="see `pomdplite list`")]
+BetaOption = Annotated[float | None, typer.Option(help="weight of exploration; left out, the problem's own")]
+SolverOption = Annotated[str | None, typer.Option(help="auto (left out), exact, uct or uct-tree")]
 TimeOption = Annotated[float | None, typer.Option(help="seconds of search per step; left out, 0.1")]
 SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
 OtherOptions = Annotated[

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from pomdplite.commands.console import out
 from pomdplite.errors import UsageError
 from pomdplite.experiments.results import Results
 from pomdplite.views.page import page
@@ -32,9 +32,8 @@ def report(
     elif latex or markdown:
         typer.echo(results.table().latex() if latex else results.table().markdown(), nl=False)
     elif html is None:
-        screen = Console()
-        if screen.is_terminal:
-            screen.print(results.table())
+        if out.is_terminal:
+            out.print(results.table())
         else:
             typer.echo(str(results.table()), nl=False)
     if html is not None:

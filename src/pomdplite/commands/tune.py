@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pomdplite.commands.bench import Screen, err, out
+from pomdplite.commands.bench import Screen
+from pomdplite.commands.console import err, out
 from pomdplite.commands.options import (
     ClockOption,
     OtherOptions,
