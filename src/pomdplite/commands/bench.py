@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pomdplite.commands.console import err, out, running_mean
+from pomdplite.commands.report import print_tables
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Episode, Results, Study
 from pomdplite.experiments.results import Cell
@@ -63,7 +64,7 @@ def bench(
         raise
     if screen.total == screen.done:
         err.print(f"all {screen.done:,} episodes are in {file} already", highlight=False)
-    _print(results)
+    print_tables(results)
 
 
 class Screen(Watcher):
@@ -128,16 +129,10 @@ class Screen(Watcher):
 def _stopped(why: str, file: Path, command: Sequence[str]) -> None:
     """What there is, and how to go on."""
     results = Results.read(file)
-    _print(results)
+    print_tables(results)
     there = sum(len(r.episodes) for r in results.cells)
     err.print(f"{why}; {there:,} episodes are in {file}, {results.missing:,} are missing. To go on:", highlight=False)
     err.print(f"  {shlex.join(command)}", highlight=False, soft_wrap=True, markup=False)
-
-
-def _print(results: Results) -> None:
-    out.print(text.study_table(results))
-    for line in text.study_reasons(results):
-        out.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def _shipped_table() -> Table:

@@ -32,13 +32,18 @@ def report(
     elif latex or markdown:
         typer.echo(results.table().latex() if latex else results.table().markdown(), nl=False)
     elif html is None:
-        if out.is_terminal:
-            out.print(results.table())
-        else:
-            typer.echo(str(results.table()), nl=False)
+        print_tables(results)
     if html is not None:
         try:
             html.write_text(page(results), encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {html}: {error.strerror}.") from None
         typer.echo(f"wrote {html}", err=True)
+
+
+def print_tables(results: Results) -> None:
+    """On a terminal as wide as it is; elsewhere as wide as the tables are."""
+    if out.is_terminal:
+        out.print(results.table())
+    else:
+        typer.echo(str(results.table()), nl=False)

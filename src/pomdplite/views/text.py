@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from pomdplite.experiments import Evaluation, Results, Step
+from pomdplite.experiments import Evaluation, Step
 from pomdplite.experiments.evaluate import Z95
-from pomdplite.experiments.results import Cell, CellResult
+from pomdplite.experiments.results import Cell
 from pomdplite.experiments.tables import parameter_text
 from pomdplite.experiments.tuning import Trial, TuningResult
 from pomdplite.experiments.tuning_space import Range
@@ -139,45 +139,9 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     return table
 
 
-def cell_name(cell: Cell, told: Sequence[str] | None = None) -> str:
-    """A cell's planner with its parameters, or with those of them that are to be told."""
-    names = [name for name in cell.parameters if told is None or name in told]
-    return " ".join([cell.planner, *(f"{name}={cell.parameters[name]}" for name in names)])
-
-
-def study_table(results: Results) -> Table:
-    """Planners × problems: mean return ± standard error, "–" where a planner cannot plan for the problem."""
-    problems = list(dict.fromkeys(r.cell.problem for r in results.cells))
-    rows: dict[str, dict[str, CellResult]] = {}
-    for r in results.cells:
-        pair = (r.cell.problem, r.cell.planner)
-        same = [o.cell.parameters for o in results.cells if (o.cell.problem, o.cell.planner) == pair]
-        swept = [name for name in r.cell.parameters if len({str(p.get(name)) for p in same}) > 1]
-        rows.setdefault(cell_name(r.cell, swept), {})[r.cell.problem] = r
-    table = Table(title=escape(results.title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("planner", no_wrap=True)
-    for problem in problems:
-        table.add_column(problem, justify="right")
-    for name, found in rows.items():
-        table.add_row(name, *(_entry(found[p], results.seed) if p in found else "" for p in problems))
-    return table
-
-
-def _entry(result: CellResult, seed: int) -> str:
-    if result.reason is not None:
-        return "–"
-    if not result.episodes:
-        return "…"
-    evaluation = result.evaluation(seed)
-    count = len(result.episodes)
-    shown = f"{evaluation.mean:.2f}" + (f" ± {evaluation.stderr:.2f}" if count > 1 else "")
-    return shown if count == result.cell.episodes else f"{shown} ({count} of {result.cell.episodes})"
-
-
-def study_reasons(results: Results) -> list[str]:
-    """Why there is a "–": each planner on each problem once."""
-    reasons = {f"{r.cell.planner} on {r.cell.problem}": r.reason for r in results.cells if r.reason is not None}
-    return [f"– {name}: {reason}" for name, reason in reasons.items()]
+def cell_name(cell: Cell) -> str:
+    """A cell's planner with its parameters."""
+    return " ".join([cell.planner, *(f"{name}={value}" for name, value in cell.parameters.items())])
 
 
 def warnings(evaluation: Evaluation, limit: int) -> list[str]:
