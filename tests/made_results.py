@@ -19,8 +19,9 @@ def cell(problem, planner, returns=(), wanted=None, reason=None, success=None, n
     return CellResult(Cell(problem, planner, parameters, wanted or len(played) or 10), played, reason)
 
 
-def results(*cells, title="A study", clock="wall"):
-    return Results(title, 0, clock, tuple(cells), 'title = "A study"\n', {"python": "3.11.7"}, {"cores": "2"})
+def results(*cells, title="A study", clock="wall", configuration='title = "A study"\n', settings=None):
+    made_with = {"python": "3.11.7"}, {"cores": "2"}
+    return Results(title, 0, clock, tuple(cells), configuration, *made_with, settings or {})
 
 
 @functools.cache

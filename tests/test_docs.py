@@ -58,8 +58,11 @@ def test_readme(tmp_path, monkeypatch):
 def test_studies_page(tmp_path, monkeypatch):
     scope = run_blocks("docs/studies.md", tmp_path, monkeypatch)
     assert scope["results"].missing == 0
-    (shown,) = (text for language, text in blocks("docs/studies.md") if language == "toml")
+    shown, words = (text for language, text in blocks("docs/studies.md") if language == "toml")
     assert len(scope["pl"].Study.parse(shown).cells) == 10
+    notes, published = words.split("\n\n")
+    study = scope["pl"].Study.parse("\n".join([notes, shown, published]))
+    assert study.notes and study.publication == "book" and "qmdp" in study.published["tiger"]
 
 
 def test_tuning_page(tmp_path, monkeypatch):

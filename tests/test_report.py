@@ -155,6 +155,38 @@ def test_latex_has_every_special_character_written_out():
     assert r"^{\dagger}$" in results(cell("p", "a", NOISE), cell("p", "b", NOISE[::-1] - 0.001)).table().latex()
 
 
+CITED = """
+notes = ["Maps & robots differ."]
+publication = "paper"
+[published.tiger]
+a = [1.234, 0.1, 0.998]
+b = [-2, 0.25]
+"""
+
+
+def test_published_numbers_stand_below_ours():
+    study = results(
+        cell("tiger", "a", NOISE, success=True, beta=1), cell("tiger", "a", NOISE, success=True, beta=2),
+        cell("tiger", "b", NOISE - 9, success=True), cell("rocks", "b", NOISE), configuration=CITED,
+        settings={"tiger": {"robot": "an <arm>"}},
+    )  # fmt: skip
+    (g,) = study.table().grids
+    assert g.labels == ("a β = 1", "a β = 2", "paper", "b", "paper") and g.header == ("tiger", "success", "rocks")
+    assert [s.text for s in g.lines[2]] == ["1.23 ± 0.10", "99.8 %", ""] and g.lines[2][0].cited
+    assert [s.text for s in g.lines[4]] == ["-2.00 ± 0.25", "", ""]
+    assert g.notes[-1] == "Maps & robots differ."
+    assert "| paper | *1.23 ± 0.10* | *99.8 %* |  |" in study.table().markdown()
+    assert (
+        r"paper & $\mathit{-2.00 \pm 0.25}$ &" in study.table().latex() and r"Maps \& robots" in study.table().latex()
+    )
+    shown = page(study)
+    assert '<td class="cited">1.23 ± 0.10' in shown and "Maps &amp; robots differ." in shown
+    assert "<h3>tiger</h3><dl><dt>robot</dt><dd>an &lt;arm&gt;</dd></dl>" in shown
+    lines = list(csv.DictReader(io.StringIO(csv_text(study))))
+    assert [line["published_mean"] for line in lines] == ["1.234", "1.234", "-2", ""]
+    assert [line["published_success_rate"] for line in lines] == ["0.998", "0.998", "", ""]
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles_and_is_not_too_wide(tmp_path):
     rows = ["a^b~c\\{$}_%#&", "[1]*", "cannot"]

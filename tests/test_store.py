@@ -96,9 +96,19 @@ def test_a_study_with_fewer_cells_is_another(tmp_path):
         tiger(planners=["mean-mdp", "qmdp"]).run(tmp_path / "s.db")
 
 
-def test_another_title_is_the_same_study(tmp_path):
+def test_other_words_are_the_same_study(tmp_path):
     tiger().run(tmp_path / "s.db", workers=1)
-    assert tiger(title="other").run(tmp_path / "s.db").title == "tiger"
+    words = {"title": "other", "notes": ["Doors."], "publication": "book", "published": {"tiger": {"qmdp": (1, 0.5)}}}
+    results = tiger(**words).run(tmp_path / "s.db")
+    assert (results.title, results.notes, results.missing) == ("other", ("Doors.",), 0)
+    assert results.publication == "book" and results.published["tiger"]["qmdp"].mean == 1.0
+
+
+def test_what_the_problems_are_made_with_is_kept(tmp_path):
+    tiger(problems=["tiger", "grasp"], episodes=1).run(tmp_path / "s.db", workers=1)
+    settings = pl.Results.read(tmp_path / "s.db").settings
+    assert settings["tiger"] == {"discount": "0.95", "episode limit": "180 steps", "β": "30"}
+    assert "opening 125 mm" in settings["grasp"]["gripper and cup"] and "pick ±100" in settings["grasp"]["costs"]
 
 
 def test_a_study_may_ask_for_more_episodes(tmp_path):

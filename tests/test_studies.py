@@ -212,6 +212,7 @@ def test_table_1_is_the_papers():
         assert len({(c.problem, c.planner) for c in cells}) == len(cells) == 36
         assert {c.planner for c in cells} == {"qmdp", "sarsop", "pomcp", "despot", "mean-mdp", "pomdp-lite"}
     assert all(c.episodes == 1000 and c.parameters.get("time", 1.0) == 1.0 for c in pl.Study.named("table1").cells)
+    assert pl.Study.named("table1-short").published == pl.Study.named("table1").published
 
 
 def test_a_product_with_sweeps():
@@ -248,11 +249,22 @@ GOOD = 'seed = 1\n\n[[cells]]\nproblems = ["tiger"]\nplanners = [\n    "qmdp",\n
     [
         ("seed = 1", "seed = ", 1, "Invalid value"),
         ("seed = 1", "seed = 1.5", 1, "seed must be a whole number"),
-        ("seed = 1", "sed = 1", 1, "no key 'sed'; there are title, seed"),
+        ("seed = 1", "sed = 1", 1, "no key 'sed'; there are title, notes, seed"),
         ("seed = 1", "seed = 1\nclock = 'sun'", 2, "clock must be wall or cpu"),
         ("seed = 1", "seed = 1\nepisodes = 0", 2, "episodes must be a whole number of at least 1"),
         ("seed = 1", "title = 3", 1, "title must be a text"),
         ("seed = 1", "[extra]\nbeta = 1", 1, "no key 'extra'"),
+        ("seed = 1", "notes = 'a text'", 1, "notes must be a list of texts"),
+        ("seed = 1", "publication = ''", 1, "publication must be a name"),
+        ("seed = 1", "published = 3", 1, "published must be tables"),
+        ("sims = 5", "sims = 5\n[published]\ntiger = 3", 11, "published.tiger must be a table"),
+        ("sims = 5", "sims = 5\n\n[published.tiger]\ndespot = [1, 2]", 12, "which this study does not play"),
+        (
+            "sims = 5",
+            "sims = 5\n[published.tiger]\nqmdp = [1, 2]\npomcp = [1]",
+            12,
+            "published for pomcp must be [mean",
+        ),
         ('"tiger"', '"tigger"', 4, "no problem 'tigger'"),
         ('["tiger"]', '"tiger"', 4, "problems must be a list of names"),
         ('"pomcp"', '"pomcap"', 7, "no planner 'pomcap'"),

@@ -10,6 +10,7 @@ import pytest
 import pomdplite as pl
 from pomdplite import cli
 from pomdplite.experiments import run_episode
+from pomdplite.experiments.running import setting
 from pomdplite.problems.grasp import CLOSE, FORWARD, PICK
 from pomdplite.worlds import WORLDS, mujoco, planning_problem
 
@@ -299,6 +300,12 @@ def test_jaco_picks_a_cup(jaco):
     assert until_stopped(jaco).o != jaco.model.observation_index("none")
     assert jaco.step(CLOSE).o == jaco.model.observation_index("both")
     assert jaco.step(PICK).reward == 100.0 and jaco.success
+
+
+def test_a_world_says_what_it_is_made_with(jaco):
+    told = setting("grasp in jaco")
+    assert told["robot"].startswith("Kinova Jaco") and told["simulator"].startswith("MuJoCo ")
+    assert "opening 111 mm" in told["gripper and cup"] and told["β"] == f"{jaco.model.beta:g}"
 
 
 def test_jaco_goes_where_it_is_told(jaco):

@@ -1,10 +1,12 @@
 """What a study found: for each cell the episodes that were played, or the reason why there are none."""
 
 import json
+import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pomdplite.errors import UsageError
 from pomdplite.experiments.episode import Episode
@@ -50,6 +52,17 @@ class CellResult:
         return Evaluation(cell.problem, cell.planner, cell.parameters, seed, self.episodes, self.preparation_seconds)
 
 
+class Published(NamedTuple):
+    """What others published of an entry."""
+
+    mean: float
+    stderr: float
+    success_rate: float | None = None
+
+
+Publications = dict[str, dict[str, Published]]  # by problem and planner
+
+
 @dataclass(frozen=True)
 class Results:
     """A study's cells, in its order, and what it was run with."""
@@ -61,6 +74,7 @@ class Results:
     configuration: str  # the study as TOML
     versions: dict[str, str]  # of Python, of this library and of what it stands on
     machine: dict[str, str]  # processor, cores, system
+    settings: dict[str, dict[str, str]] = field(default_factory=dict)  # by problem: its constants, and its world's
 
     @classmethod
     def read(cls, path: str | Path) -> "Results":
@@ -74,6 +88,26 @@ class Results:
     def missing(self) -> int:
         """Episodes that are wanted and not there; of a cell that cannot be played none are wanted."""
         return sum(r.cell.episodes - len(r.episodes) for r in self.cells if r.reason is None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the study says to the reader of its tables."""
+        return tuple(self._configured.get("notes", ()))
+
+    @property
+    def publication(self) -> str:
+        """Where the published numbers are from, in a word."""
+        return str(self._configured.get("publication", ""))
+
+    @property
+    def published(self) -> Publications:
+        """Numbers that others published for entries of this study."""
+        given = self._configured.get("published", {})
+        return {problem: {name: Published(*n) for name, n in found.items()} for problem, found in given.items()}
+
+    @cached_property
+    def _configured(self) -> dict[str, Any]:
+        return tomllib.loads(self.configuration)
 
     def frame(self) -> Any:
         """A pandas DataFrame with one row per episode."""

@@ -77,10 +77,8 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
     there = {number: len(store.episodes(number)) for number in wanted}
     watcher.starting(sum(c.episodes for c in wanted.values()), sum(there.values()))
     unfinished = [cell for number, cell in wanted.items() if there[number] < cell.episodes]
-    for cell in {cell.problem: cell for cell in unfinished}.values():
-        check_world(cell)
     if unfinished:
-        store.begin_run(players.place)
+        store.begin_run(players.place, {cell.problem: setting(cell.problem) for cell in unfinished})
     for number, cell in wanted.items():
         stored = store.episodes(number)
         found = {e.index for e in stored}
@@ -102,11 +100,21 @@ def _fill(study: Study, store: Store, players: Players, watcher: Watcher) -> Non
             watcher.finished(cell)
 
 
-def check_world(cell: Cell) -> None:
-    """What a world lacks here, it may have elsewhere: that stops the study, and is no result."""
-    problem, world = placed(cell.problem)
+def setting(problem: str) -> dict[str, str]:
+    """What a problem and its world are made with.
+
+    What a world lacks here, it may have elsewhere: that stops the study before it begins, and is no result.
+    """
+    name, world = placed(problem)
+    model = make(planning_problem(name, world))
+    own = getattr(model, "constants", None)  # a model may tell
+    found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_limit:,} steps"}
+    found |= {} if model.beta is None else {"β": f"{model.beta:g}"}
+    found |= own() if callable(own) else {}
     if world != "model":
-        make_world(world, make(planning_problem(problem, world))).close()
+        with make_world(world, model) as place:
+            found |= place.constants()
+    return found
 
 
 def prepared(cell: Cell, clock: str, watcher: Watcher) -> Planner:

@@ -23,6 +23,7 @@ from pomdplite.experiments.study import Study
 
 SCHEMA = 1  # of the tables below; a file with a larger number is from a newer version
 _APPLICATION = 0x504C5445  # "PLTE": what SQLite's header says that the file is for
+_SETTINGS = "settings"  # among a run's facts about its machine
 _PATIENCE = 60.0  # seconds to wait for another program's write
 
 _TABLES = """
@@ -86,9 +87,10 @@ class Store:
         with told(self.path):
             self._db.close()
 
-    def begin_run(self, place: dict[str, str]) -> None:
-        """Note who plays now, on what: versions, machine, and `place`."""
-        row = (time.strftime("%Y-%m-%d %H:%M:%S%z"), json.dumps(versions()), json.dumps(machine() | place))
+    def begin_run(self, place: dict[str, str], settings: dict[str, dict[str, str]]) -> None:
+        """Note who plays now, on what: versions, machine and `place`, and what the problems are made with."""
+        where = {**machine(), **place, _SETTINGS: settings}
+        row = (time.strftime("%Y-%m-%d %H:%M:%S%z"), json.dumps(versions()), json.dumps(where, ensure_ascii=False))
         with told(self.path):
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?)", row)
 
@@ -148,8 +150,11 @@ class Store:
                 CellResult(row.cell, self.episodes(row.number), row.reason, row.preparation_seconds)
                 for row in self._cells()
             )
-            made_with = (_all_of([json.loads(run[i]) for run in runs]) for i in range(2))
-            return Results(title, seed, clock, cells, configuration, *made_with)
+            made_with, machines = ([json.loads(run[i]) for run in runs] for i in range(2))
+            settings: dict[str, dict[str, str]] = {}
+            for run in machines:
+                settings |= run.pop(_SETTINGS, {})
+            return Results(title, seed, clock, cells, configuration, _all_of(made_with), _all_of(machines), settings)
 
     def _is_study(self) -> bool:
         """Whether there is a study in the file; False if it is new. Anything else is refused."""
@@ -192,7 +197,7 @@ class Store:
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def _must_be_of(self, study: Study) -> None:
-        """Refuse a file of another study; the title does not matter, and there may be more episodes."""
+        """Refuse a file of another study; words do not matter, and there may be more episodes."""
         seed, clock, sources = self._db.execute("SELECT seed, clock, sources FROM study").fetchone()
         difference = None
         if seed != study.seed:
@@ -209,12 +214,14 @@ class Store:
             raise UsageError(f"{self.path} holds another study: {difference}. Give another file.")
 
     def _grow_to(self, study: Study) -> None:
-        """Want more episodes of the same cells, if the study does."""
+        """Want more episodes of the same cells, if the study does, and take over its words."""
         more = [(c.episodes, n, c.episodes) for n, c in enumerate(study.cells)]
         with self._transaction():
-            grown = self._db.executemany("UPDATE cells SET episodes = ? WHERE cell = ? AND episodes < ?", more).rowcount
-            if grown:
-                self._db.execute("UPDATE study SET configuration = ?, title = ?", (study.toml(), study.title))
+            self._db.executemany("UPDATE cells SET episodes = ? WHERE cell = ? AND episodes < ?", more)
+            self._db.execute(
+                "UPDATE study SET configuration = ?, title = ? WHERE configuration <> ?",
+                (study.toml(), study.title, study.toml()),
+            )
 
     def _cells(self) -> list["_CellRow"]:
         """The cells, in the study's order."""

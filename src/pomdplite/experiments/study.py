@@ -13,7 +13,8 @@ from typing import Any
 
 from pomdplite.budget import CLOCKS
 from pomdplite.errors import UsageError
-from pomdplite.experiments.results import Cell, Results
+from pomdplite.experiments.published import read_published
+from pomdplite.experiments.results import Cell, Publications, Results
 from pomdplite.experiments.study_text import StudyText
 from pomdplite.experiments.watching import Watcher
 from pomdplite.model import Model
@@ -23,8 +24,9 @@ from pomdplite.worlds import placed, planning_problem
 
 EPISODES = 100  # of a cell that does not say
 _BUDGETS = ("time", "sims")
-_TOP = ("title", "seed", "episodes", "clock", *_BUDGETS, "cells")
+_TOP = ("title", "notes", "seed", "episodes", "clock", *_BUDGETS, "cells", "publication", "published")
 _BLOCK = ("problems", "planners", "episodes", *_BUDGETS, "options")  # and the planners' names
+_PUBLICATION = "published"  # the label of published numbers
 _SHIPPED = "studies"  # the folder of the studies that come with the library
 
 
@@ -36,6 +38,9 @@ class Study:
     seed: int
     clock: str  # what seconds mean: wall, or cpu (processor time)
     cells: tuple[Cell, ...]
+    notes: tuple[str, ...]  # for the reader of its tables
+    publication: str  # where the published numbers are from, in a word
+    published: Publications
 
     def __init__(
         self,
@@ -50,13 +55,18 @@ class Study:
         seed: int = 0,
         clock: str = "wall",
         cells: Sequence[Mapping[str, Any]] | None = None,
+        notes: Sequence[str] = (),
+        publication: str = _PUBLICATION,
+        published: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     ) -> None:
         """Every problem with every planner; or `cells`, a list of such products as dictionaries.
 
         `time` or `sims` is the budget of a step, for the planners that take one. A list of budgets, or a list as an
-        option's value, is a sweep. What only one planner takes stands in cells under that planner's name.
+        option's value, is a sweep. What only one planner takes stands in cells under that planner's name. Numbers
+        that others published, {problem: {planner: (mean, standard error)}}, stand beside what is found here.
         """
         given: dict[str, Any] = {"title": title, "seed": seed, "episodes": episodes, "clock": clock}
+        given |= {"notes": list(notes), "publication": publication, "published": published or {}}
         given |= {name: value for name, value in (("time", time), ("sims", sims)) if value is not None}
         if (cells is None) == (problems is None and planners is None):
             raise UsageError("a study is given problems and planners, or cells.")
@@ -109,11 +119,18 @@ class Study:
     def toml(self) -> str:
         """The study as TOML, one block per cell; `parse` gives the same study back."""
         lines = [f"title = {toml_value(self.title)}", f"seed = {self.seed}", f"clock = {toml_value(self.clock)}"]
+        if self.notes:
+            lines.append(f"notes = {toml_value(self.notes)}")
+        if self.published:
+            lines.append(f"publication = {toml_value(self.publication)}")
         for cell in self.cells:
             lines += ["", "[[cells]]", f"problems = [{toml_value(cell.problem)}]"]
             lines += [f"planners = [{toml_value(cell.planner)}]", f"episodes = {cell.episodes}"]
             if cell.parameters:
                 lines.append(f"options = {toml_value(cell.parameters)}")
+        for problem, entries in self.published.items():
+            lines += ["", f"[published.{toml_value(problem)}]"]
+            lines += [f"{planner} = {toml_value([n for n in p if n is not None])}" for planner, p in entries.items()]
         return "\n".join(lines) + "\n"
 
     def run(
@@ -140,6 +157,11 @@ class Study:
             raise source.error(f"seed must be a whole number of 64 bits, not {seed!r}.", None, "seed")
         if clock not in CLOCKS:
             raise source.error(f"clock must be {' or '.join(CLOCKS)}, not {clock!r}.", None, "clock")
+        notes, publication = given.get("notes", []), given.get("publication", _PUBLICATION)
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            raise source.error(f"notes must be a list of texts, not {notes!r}.", None, "notes")
+        if not isinstance(publication, str) or not publication.strip():
+            raise source.error(f"publication must be a name, not {publication!r}.", None, "publication")
         _check_counts(given, source, None)
         blocks = given.get("cells")
         if not isinstance(blocks, list) or not blocks or not all(isinstance(b, Mapping) for b in blocks):
@@ -152,7 +174,12 @@ class Study:
                 cell = cells[key]
                 raise source.error(f"{cell.planner} on {cell.problem} with the same parameters is there twice.", number)
             cells |= found
-        for name, value in (("title", title), ("seed", seed), ("clock", clock), ("cells", tuple(cells.values()))):
+        published = read_published(given.get("published", {}), list(cells.values()), source)
+        fields = {
+            "title": title, "seed": seed, "clock": clock, "cells": tuple(cells.values()), "notes": tuple(notes),
+            "publication": publication, "published": published,
+        }  # fmt: skip
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
 
@@ -259,9 +286,11 @@ def _whole(value: Any, least: int) -> bool:
 
 
 def toml_value(value: Any) -> str:
-    """A text, a number or a table of them in TOML's spelling."""
+    """A text, a number, or a table or list of them in TOML's spelling."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{toml_value(key)} = {toml_value(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, (str, bool)):
         return json.dumps(value, ensure_ascii=False)  # a JSON text without its rarer escapes is a TOML text
     return repr(value)

@@ -62,6 +62,8 @@ class StudyText:
                 names = _split(header[2])
                 if header[1] == "[[" and names == ("cells",):
                     block = next(count)
+                elif names[0] != "cells":
+                    block = None
                 table = names[1:] if names[0] == "cells" else names
                 yield _Entry(block, table, line)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pomdplite.experiments.evaluate import Evaluation
-from pomdplite.experiments.results import Cell, CellResult, Results
+from pomdplite.experiments.results import Cell, CellResult, Published, Results
 from pomdplite.experiments.statistics import FLIPS, LEVEL, Difference, holm, paired_difference
 
 BUDGETS = ("time", "sims")  # parameters that limit the work of a step
@@ -62,6 +62,7 @@ class Column:
 
     problem: str
     entries: tuple[Entry | None, ...]
+    rated: bool = False  # whether published numbers beside it have success rates
 
     @property
     def played(self) -> list[Evaluation]:
@@ -70,8 +71,8 @@ class Column:
 
     @property
     def success(self) -> bool:
-        """Whether success rates tell anything: the problem defines success, and some episode had none."""
-        return any(e.success_rate is not None and e.success_rate < 1 for e in self.played)
+        """Whether success rates tell anything: some episode had no success, or published ones stand beside them."""
+        return self.rated or any(e.success_rate is not None and e.success_rate < 1 for e in self.played)
 
     @property
     def digits(self) -> int:
@@ -117,17 +118,17 @@ def study_tables(results: Results) -> list[StudyTable]:
                 _table(
                     [r for r in results.cells if r.cell.parameters.get(budget) in (None, value)],
                     {planner: [n for n in own if n != budget] for planner, own in names.items()},
-                    results.seed,
+                    results,
                     (budget, value),
                 )
                 for value in values
                 if value is not None
             ]
-    return [_table(results.cells, names, results.seed, None)]
+    return [_table(results.cells, names, results, None)]
 
 
 def _table(
-    cells: Sequence[CellResult], names: dict[str, list[str]], seed: int, budget: tuple[str, Any] | None
+    cells: Sequence[CellResult], names: dict[str, list[str]], results: Results, budget: tuple[str, Any] | None
 ) -> StudyTable:
     rows = _distinct(row_of(r.cell, names) for r in cells)
     columns = []
@@ -135,8 +136,9 @@ def _table(
         entries: list[Entry | None] = [None] * len(rows)
         for r in cells:
             if r.cell.problem == problem:
-                entries[rows.index(row_of(r.cell, names))] = Entry(r, r.evaluation(seed) if r.episodes else None)
-        columns.append(Column(problem, tuple(compared(entries))))
+                entries[rows.index(row_of(r.cell, names))] = Entry(r, _evaluated(r, results))
+        rated = any(p.success_rate is not None for p in results.published.get(problem, {}).values())
+        columns.append(Column(problem, tuple(compared(entries)), rated))
     return StudyTable(tuple(rows), tuple(columns), budget)
 
 
@@ -251,10 +253,17 @@ def curves(results: Results, problem: str, parameter: str) -> list[Curve]:
 
 def records(results: Results) -> list[dict[str, Any]]:
     """One record per cell with all its numbers; None where there are none."""
-    return [_record(r, r.evaluation(results.seed) if r.episodes else None) for r in results.cells]
+    return [
+        _record(
+            r,
+            _evaluated(r, results),
+            results.published.get(r.cell.problem, {}).get(r.cell.planner),
+        )
+        for r in results.cells
+    ]
 
 
-def _record(result: CellResult, e: Evaluation | None) -> dict[str, Any]:
+def _record(result: CellResult, e: Evaluation | None, published: Published | None) -> dict[str, Any]:
     cell, several = result.cell, e is not None and len(e.episodes) > 1
     return {
         "problem": cell.problem,
@@ -273,7 +282,14 @@ def _record(result: CellResult, e: Evaluation | None) -> dict[str, Any]:
         "simulations_per_step": e.simulations_per_step if e else None,
         "preparation_seconds": result.preparation_seconds if e else None,
         "reason": result.reason,
+        "published_mean": published.mean if published else None,
+        "published_stderr": published.stderr if published else None,
+        "published_success_rate": published.success_rate if published else None,
     }
+
+
+def _evaluated(result: CellResult, results: Results) -> Evaluation | None:
+    return result.evaluation(results.seed) if result.episodes else None
 
 
 def _is_number(value: Any) -> bool:

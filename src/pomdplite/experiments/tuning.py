@@ -26,7 +26,7 @@ from pomdplite.experiments.episode import Episode
 from pomdplite.experiments.evaluate import Evaluation, played_in
 from pomdplite.experiments.parallel import plain_interrupts
 from pomdplite.experiments.results import Cell, CellResult
-from pomdplite.experiments.running import CANNOT, LocalPlayers, check_world, prepared
+from pomdplite.experiments.running import CANNOT, LocalPlayers, prepared, setting
 from pomdplite.experiments.statistics import paired_difference
 from pomdplite.experiments.store import source_of
 from pomdplite.experiments.study import toml_value
@@ -213,7 +213,7 @@ def _fill(tuning: Tuning, file: TuningFile, trials: int, workers: int, watcher: 
     """Try values until there are enough trials."""
     settled = [r for r in file.records(tuning.parameters) if r.state != "RUNNING"]
     watcher.starting(trials * tuning.episodes, min(trials, len(settled)) * tuning.episodes)
-    check_world(tuning.cell({}))
+    setting(tuning.cell({}).problem)  # an error now if its world cannot be made here
     players = LocalPlayers(workers, watcher)
     for _ in range(len(settled), trials):
         before = [r for r in file.records(tuning.parameters) if r.state != "RUNNING"]

@@ -5,6 +5,7 @@ discount and the limit on steps are ours: see docs/robot.md.
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,19 @@ class Grasp(Model):
         self.blocked, self.sensed, self.held, self.cost = known.blocked, known.sensed, known.held, known.cost
         self.grip_cost, self.prize = -10.0, 100.0
         self.hidden = Hidden(cup=tuple(f"({cx:+.3g}, {cy:.3g})" for cx, cy in self.cups))
+
+    def constants(self) -> dict[str, str]:
+        """The numbers of the task, for reports."""
+        g, (columns, rows) = self.geometry, self.grid
+        given = {f.name.replace("_", " "): getattr(g, f.name) for f in fields(g)}
+        lengths = ", ".join(f"{name} {_millimetres(name, value)}" for name, value in given.items() if value is not None)
+        costs = "/".join(f"{-c:g}" for c in self.move_costs)
+        return {
+            "gripper and cup": lengths,
+            "cup's places": f"{columns} × {rows}, a step of {1000 * self.step:g} mm",
+            "costs": f"a move {costs}, open or close {-self.grip_cost:g}, pick ±{self.prize:g}",
+            "touch": f"wrong with probability {self.noise:g} a finger, geometry with {self.mismatch:g}",
+        }
 
     def start(self, x: Any) -> None:
         x.side, x.depth = self.start_side, self.start_depth
@@ -258,3 +272,8 @@ def _lattice(start: float, low: float, high: float, step: float) -> Floats:
         raise UsageError(f"grasp: the start {start:g} is outside the reach from {low:g} to {high:g}.")
     back, on = int((start - low) / step + 1e-6), int((high - start) / step + 1e-6)
     return np.round(start + step * np.arange(-back, on + 1), 12) + 0.0
+
+
+def _millimetres(name: str, value: float) -> str:
+    """A number of the geometry: all are lengths but one."""
+    return f"{value:g}" if name == "inward" else f"{1000 * value:g} mm"

@@ -82,6 +82,8 @@ def _entry(shown: Shown) -> str:
     text = _minus(escape(shown.text))
     if shown.best:
         return f'<td class="best"><b>{text}</b><i class="at"></i></td>'
+    if shown.cited:
+        return f'<td class="cited">{text}<i class="at"></i></td>'
     mark = "†" if shown.equal else f"<sup>{shown.reason}</sup>" if shown.reason is not None else ""
     return f'<td>{text}<i class="at">{mark}</i></td>'
 
@@ -225,16 +227,21 @@ def _said(results: Results) -> str:
 def _how(results: Results) -> str:
     clock = {"wall": "wall", "cpu": "processor time of the planner's thread"}[results.clock]
     facts = {"seed": str(results.seed), "clock": clock, **results.machine, **results.versions}
-    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    lines = _list(facts)
+    settings = "".join(f"<h3>{escape(problem)}</h3>{_list(told)}" for problem, told in results.settings.items())
     marks = (
         f"<p>{escape(legend('Bold'))} The test draws signs for the differences at random, with a fixed seed: if two "
         "planners were alike, each episode's difference could as well have had the other sign. Holm's correction keeps "
         f"the chance of any false difference in a column below {100 * LEVEL:g} %.</p>"
     )
     return (
-        f'<dl>{lines}</dl><h3>Configuration</h3><pre class="scroll">{escape(results.configuration.strip())}</pre>'
+        f'{lines}{settings}<h3>Configuration</h3><pre class="scroll">{escape(results.configuration.strip())}</pre>'
         f"<h3>How to read the marks</h3>{marks}"
     )
+
+
+def _list(facts: dict[str, str]) -> str:
+    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in facts.items())}</dl>"
 
 
 def _anchor(heading: str) -> str:
@@ -274,7 +281,7 @@ th:first-child{text-align:left;padding-left:.2rem}
 tr>th:first-child{position:sticky;left:0;background:var(--ground)}
 tbody tr:nth-child(even),tbody tr:nth-child(even)>th:first-child{background:var(--tint)}
 td .at{display:inline-block;width:.75em;text-align:left;font-style:normal}
-td.best b{font-weight:700}
+td.best b{font-weight:700}td.cited{color:var(--soft);font-style:italic}
 table.small{font-size:.875rem}table.small svg{display:inline-block;margin:0 -6px;vertical-align:-1px}
 @media (max-width:600px){tr>th:first-child{max-width:50vw;white-space:normal;overflow-wrap:anywhere}}
 sup{line-height:0;font-size:.75em}

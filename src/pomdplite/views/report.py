@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from pomdplite.experiments.results import Results
+from pomdplite.experiments.results import Published, Results
 from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.tables import Column, StudyTable, parameter_text, records, study_tables
 
@@ -31,6 +31,7 @@ class Shown(NamedTuple):
     best: bool = False
     equal: bool = False  # not distinguishable from the best
     reason: int | None = None  # the number of the reason why there is nothing
+    cited: bool = False  # published by others
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,21 @@ def grid(table: StudyTable, results: Results) -> Grid:
     header: list[str] = []
     for column in table.columns:
         header += [column.problem, SUCCESS] if column.success else [column.problem]
-    lines = tuple(
-        tuple(shown for column in table.columns for shown in _shown(column, i, reasons)) for i in range(len(table.rows))
-    )
+    labels: list[str] = []
+    lines: list[tuple[Shown, ...]] = []
+    for i, row in enumerate(table.rows):
+        labels.append(row.label)
+        lines.append(tuple(shown for column in table.columns for shown in _shown(column, i, reasons)))
+        last = i + 1 == len(table.rows) or table.rows[i + 1].planner != row.planner
+        cited = [results.published.get(column.problem, {}).get(row.planner) for column in table.columns]
+        if last and any(cited):
+            labels.append(results.publication)
+            pairs = zip(table.columns, cited, strict=True)
+            lines.append(tuple(shown for column, published in pairs for shown in _cited(column, published)))
     compared = any(len(column.played) > 1 for column in table.columns)
     title = results.title + (f": {budget_text(table, results)}" if table.budget else "")
     return Grid(
-        title, tuple(header), tuple(r.label for r in table.rows), lines, tuple(_notes(table, results)),
+        title, tuple(header), tuple(labels), tuple(lines), tuple(_notes(table, results)),
         tuple(reasons), compared,
     )  # fmt: skip
 
@@ -93,8 +102,21 @@ def _shown(column: Column, i: int, reasons: list[str]) -> list[Shown]:
     text = number_text(e.mean, e.stderr, column.digits) + ("" if entry.finished else f" ({len(e.episodes)})")
     places = [Shown(text, entry.best and len(column.played) > 1, entry.equal)]
     if column.success:
-        places.append(Shown("" if e.success_rate is None else f"{100 * e.success_rate:.0f} %"))
+        places.append(Shown("" if e.success_rate is None else _rate(e.success_rate)))
     return places
+
+
+def _cited(column: Column, published: Published | None) -> list[Shown]:
+    """What others published, in the places of a column."""
+    if published is None:
+        return [Shown("")] * (2 if column.success else 1)
+    rate = "" if published.success_rate is None else _rate(published.success_rate)
+    text = number_text(published.mean, published.stderr, column.digits)
+    return [Shown(text, cited=True)] + ([Shown(rate, cited=True)] if column.success else [])
+
+
+def _rate(rate: float) -> str:
+    return f"{100 * rate:.3g} %"
 
 
 def _notes(table: StudyTable, results: Results) -> list[str]:
@@ -108,7 +130,7 @@ def _notes(table: StudyTable, results: Results) -> list[str]:
             f"The study is unfinished: {table.unfinished} of {len(table.entries)} entries lack episodes. "
             "In brackets, how many there are so far; …: none yet."
         )
-    return notes
+    return [*notes, *results.notes]
 
 
 class Tables:
@@ -179,7 +201,7 @@ def _part(g: Grid, columns: Sequence[int]) -> Table:
 
 def _terminal_entry(shown: Shown) -> Text:
     mark = "*" if shown.best else "†" if shown.equal else _superscript(shown) or " "
-    return Text(shown.text + mark, style="bold" if shown.best else "")
+    return Text(shown.text + mark, style="bold" if shown.best else "italic" if shown.cited else "")
 
 
 def _superscript(shown: Shown) -> str:
@@ -197,8 +219,8 @@ def _markdown(g: Grid) -> str:
         return " ".join(text.split())
 
     def entry(shown: Shown) -> str:
-        if shown.best:
-            return f"**{shown.text}**"
+        if shown.best or (shown.cited and shown.text):
+            return f"**{shown.text}**" if shown.best else f"*{shown.text}*"
         return shown.text + ("†" if shown.equal else _superscript(shown))
 
     lines = [f"### {safe(g.title)}", ""]
@@ -230,6 +252,8 @@ def _latex(g: Grid) -> str:
         if not shown.text or shown.text in "–…":
             return latex_text(shown.text) + (f"$^{{{shown.reason}}}$" if shown.reason is not None else "")
         number = shown.text.replace("±", r"\pm").replace(" %", r"\,\%")
+        if shown.cited:
+            return rf"$\mathit{{{number}}}$"
         return rf"$\mathbf{{{number}}}$" if shown.best else f"${number}" + (r"^{\dagger}$" if shown.equal else "$")
 
     rows = [

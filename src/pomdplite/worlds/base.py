@@ -66,6 +66,10 @@ class World(ABC):
         words = to_words(self.model.state.dtype, state)
         return Outcome(words, self.model.observation_index(o), float(reward), bool(self.model.plain.terminal(state)))
 
+    def constants(self) -> dict[str, str]:
+        """What the world is made with, for reports: robot, simulator, sizes."""
+        return {}
+
     def picture(self) -> Any:
         """What a camera sees, [height, width, 3] of bytes; None where there is none."""
         return None

@@ -18,6 +18,7 @@ _HEIGHT = 0.025  # half height of palm and fingers
 class GantryWorld(MujocoWorld):
     """Boxes on straight axes."""
 
+    robot: ClassVar[str] = "two-finger gantry made of boxes"
     origin: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.4)
     palm_site: ClassVar[str] = "palm"
     camera: ClassVar[dict[str, Any]] = {"distance": 0.75, "azimuth": 60.0, "elevation": -40.0, "lookat": (0, 0.13, 0)}

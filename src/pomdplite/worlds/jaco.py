@@ -42,6 +42,7 @@ def robot_files() -> Path:
 class JacoWorld(MujocoWorld):
     """Position control of six joints by damped least squares."""
 
+    robot: ClassVar[str] = "Kinova Jaco arm with its three-finger hand"
     origin: ClassVar[tuple[float, float, float]] = (0.0, 0.42, 0.45)
     palm_site: ClassVar[str] = "arm/hand/palm"
     camera: ClassVar[dict[str, Any]] = {"distance": 1.1, "azimuth": 50.0, "elevation": -35.0, "lookat": (0, 0.08, 0)}

@@ -87,6 +87,7 @@ class MujocoWorld(World):
     """The common part: the scene, guarded moves, touch, picking. A robot adds itself and how its joints go where."""
 
     origin: ClassVar[tuple[float, float, float]]  # where in the scene the model's (0, 0) and the palm's height are
+    robot: ClassVar[str]  # its name, for reports
     palm_site: ClassVar[str]
     camera: ClassVar[dict[str, Any]]  # distance, azimuth, elevation, lookat
 
@@ -112,6 +113,15 @@ class MujocoWorld(World):
         self._renderer: Any = None
 
     # ------------------------------------------------------------------ what a robot says of itself
+
+    def constants(self) -> dict[str, str]:
+        """Robot, simulator, and the cup."""
+        cup = f"{1000 * self.grasp.geometry.cup_radius:g} mm in radius, {1000 * CUP_HEIGHT:g} mm high, {CUP_MASS:g} kg"
+        return {
+            "robot": self.robot,
+            "simulator": f"MuJoCo {self._mj.__version__}, steps of {1000 * TIMESTEP:g} ms",
+            "true cup": f"{cup}, off its listed place by up to half a cell",
+        }
 
     @abstractmethod
     def _add_robot(self, spec: Any) -> None:
