@@ -52,7 +52,7 @@ class Grasp(Model):
         noise: float = 0.0,
         mismatch: float = 0.0,
         discount: float = 0.95,
-        beta: float = 2.75,
+        beta: float = 4.25,
     ) -> None:
         """All lengths in metres. `noise`: each finger's reading is wrong with this probability. `mismatch`: a move
         ends, and a pick comes out, the other way than the geometry says with this probability."""
