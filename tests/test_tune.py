@@ -11,7 +11,7 @@ import pytest
 
 import pomdplite as pl
 from pomdplite import cli, rng
-from pomdplite.experiments.tuning import Tuning, held_out
+from pomdplite.experiments.tuning import Tuning, default_file, held_out
 from pomdplite.experiments.tuning_space import Choice, Range, as_parameter, parse_parameter
 from pomdplite.experiments.watching import Watcher
 from pomdplite.views import text
@@ -294,6 +294,7 @@ def test_the_command(command, tmp_path, monkeypatch):
     assert code == 0 and "plot in tune-tiger-pomdp-lite.png" in said
     assert (tmp_path / "tune-tiger-pomdp-lite.db").exists()
     assert (tmp_path / "tune-tiger-pomdp-lite.png").read_bytes().startswith(b"\x89PNG")
+    assert str(default_file("grasp", "pomcp", "jaco")) == "tune-grasp-in-jaco-pomcp.db"
     assert "best: β = 17.8 with" in printed and "given up" in printed and "not distinguishable" in printed
     line = printed.splitlines()[-1]
     assert line == 'pomdp-lite = { beta = 17.8, solver = "exact" }'

@@ -47,7 +47,7 @@ def tune(
     plot: Annotated[Path | None, typer.Option(help="the picture to write; left out, beside the file")] = None,
 ) -> None:
     """Tune a planner's parameters on episodes that no evaluation uses; stop and go on at any time."""
-    path = file or tuning.default_file(problem, planner)
+    path = file or tuning.default_file(problem, planner, world)
     picture = plot or path.with_suffix(".png")
     if not picture.parent.is_dir():
         raise UsageError(f"cannot write {picture}: there is no folder {picture.parent}.")

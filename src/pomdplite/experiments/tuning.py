@@ -198,15 +198,16 @@ def tune(
     parameters = [as_parameter(*p) for p in params.items()] if isinstance(params, Mapping) else params
     given = dict(options or {}) | {k: v for k, v in (("time", time), ("sims", sims)) if v is not None}
     tuning = Tuning(played_in(problem, world), planner, tuple(parameters), given, episodes, seed, clock)
-    with TuningFile.create(Path(out or default_file(problem, planner)), tuning.configuration()) as file:
+    with TuningFile.create(Path(out or default_file(problem, planner, world)), tuning.configuration()) as file:
         _fill(tuning, file, trials, workers, watcher or Watcher())
         return _result(tuning, file.records(tuning.parameters))
 
 
-def default_file(problem: str, planner: str) -> Path:
+def default_file(problem: str, planner: str, world: str = "model") -> Path:
     """Where a tuning is kept if the user does not say."""
     name = Path(problem.replace(".py:", "-")).name
-    return Path(f"tune-{name}-{planner}.db")
+    place = "" if world == "model" else f"-in-{world}"
+    return Path(f"tune-{name}{place}-{planner}.db")
 
 
 def _fill(tuning: Tuning, file: TuningFile, trials: int, workers: int, watcher: Watcher) -> None:
