@@ -90,6 +90,9 @@ def test_check_passes_and_fails(tmp_path):
         (("run", "tiger", "--time", "1", "--sims", "5"), "not both"),
         (("run", "tiger", "--time", "-1"), "time must be a positive number"),
         (("run", "tiger", "-o", "nodes"), "give name=value"),
+        (("run", "tiger", "-o", "model=1"), "has no parameter 'model'"),
+        (("run", "tiger", "--beta", "3", "-o", "beta=5"), "beta is given twice"),
+        (("run", "tiger", "--seed", "99999999999999999999"), "'--seed'"),
         (("watch", "tiger", "--pictures", "/proc/nowhere"), "cannot write pictures to"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from made_results import cell, played_results, results
 from rich.console import Console
 
+import pomdplite as pl
 from pomdplite import cli
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.results import Results
@@ -191,7 +192,7 @@ def test_published_numbers_stand_below_ours():
 def test_latex_compiles_and_is_not_too_wide(tmp_path):
     rows = ["a^b~c\\{$}_%#&", "[1]*", "cannot"]
     wide = [cell(f"rock_sample & co {i}", row, NOISE + i) for i in range(9) for row in rows[:2]]
-    study = results(*wide, cell("p", "cannot", reason="α-vectors: θ_1 > 5\\ß²"), title="A_B")
+    study = results(*wide, cell("p", "cannot", reason='α-vectors: θ_1 > 5\\ß² "σ" ∞'), title='A_B "c"')
     (tmp_path / "table.tex").write_text(study.table().latex())
     (tmp_path / "paper.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}\input{table}\end{document}"
@@ -242,7 +243,7 @@ def test_plot_draws_the_sweep_or_the_means():
     assert study.plot().axes[0].get_xlabel() == "budget per step, simulations"
     means = results(cell("p", "a", NOISE), cell("p", "b", [1.0])).plot()
     assert [t.get_text() for t in means.axes[0].get_yticklabels()] == ["a", "b"]
-    with pytest.raises(UsageError, match="'depth' was not swept in this study; sims, beta was"):
+    with pytest.raises(UsageError, match="'depth' was not swept in this study, only sims, beta"):
         study.plot("depth")
 
 
@@ -325,6 +326,19 @@ def test_the_command_writes_the_page(monkeypatch, capsys, tmp_path):
     file = tmp_path / "out.html"
     assert report(monkeypatch, capsys, "--html", str(file)) == (0, "", f"wrote {file}\n")
     assert file.read_text(encoding="utf-8") == page(played_results())
+
+
+def test_a_page_never_overwrites_a_database(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "study.db"
+    pl.Study("s", ["tiger"], ["qmdp"], episodes=1).run(file, workers=1)
+    before = file.read_bytes()
+    code, _, err = report(monkeypatch, capsys, "--html", str(file))
+    assert code == 2 and "it is a database" in err and file.read_bytes() == before
+
+
+def test_equal_returns_have_no_error_and_two_digits():
+    lines, _ = shown(cell("p", "a", [3.2134281] * 3), cell("p", "b", [1.1] * 3))
+    assert lines["a"] == ["3.21 ± 0.00*"] and lines["b"][0].startswith("1.10 ± 0.00")
 
 
 def test_the_command_refuses_in_one_line(monkeypatch, capsys, tmp_path):

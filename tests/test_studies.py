@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pomdplite as pl
@@ -241,6 +242,25 @@ def test_a_product_with_sweeps():
     ]
 
 
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    study = pl.Study("a", ["tiger"], ["pomdp-lite"], options={"beta": np.linspace(1, 30, 2)}, episodes=np.int64(2))
+    assert study == pl.Study.parse(study.toml()) and hash(study) == hash(pl.Study.parse(study.toml()))
+    assert [c.parameters["beta"] for c in study.cells] == [1.0, 30.0]
+    assert "β = 30" in str(study.with_episodes(np.int64(3)).run(tmp_path / "s.db", workers=1).table())
+    swept = pl.Study("a", ["tiger"], ["pomcp"], sims=range(5, 15, 5))
+    assert [c.parameters["sims"] for c in swept.cells] == [5, 10]
+
+
+def test_every_text_can_be_written_down():
+    for text in ("a\x7fb", 'say "x"', "a\\b\nc\t", "中文 ✓"):
+        study = pl.Study(
+            text, ["tiger"], ["qmdp"], notes=[text], publication=text, published={"tiger": {"qmdp": (1, 2)}}
+        )
+        assert pl.Study.parse(study.toml()) == study
+    with pytest.raises(pl.UsageError, match="notes must be a list of texts"):
+        pl.Study("a", ["tiger"], ["qmdp"], notes="hello")
+
+
 GOOD = 'seed = 1\n\n[[cells]]\nproblems = ["tiger"]\nplanners = [\n    "qmdp",\n    "pomcp",\n]\nsims = 5\n'
 
 
@@ -265,7 +285,14 @@ GOOD = 'seed = 1\n\n[[cells]]\nproblems = ["tiger"]\nplanners = [\n    "qmdp",\n
             12,
             "published for pomcp must be [mean",
         ),
+        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [1, -2]", 11, "the error must not be negative"),
+        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [1, 2, 98]", 11, "the success rate from 0 to 1"),
+        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [nan, 2]", 11, "must be [mean"),
         ('"tiger"', '"tigger"', 4, "no problem 'tigger'"),
+        ('"tiger"', '"tiger in gantry"', 4, "for grasp, not for Tiger"),
+        ("sims = 5", "episodes = 100000000000", 9, "at most 1,000,000,000"),
+        ("sims = 5", "pomcp = { particles = [] }", 9, "particles must be a value or a list of values, not []"),
+        ("sims = 5", "options = { model = 1 }", 9, "has no parameter 'model'"),
         ('["tiger"]', '"tiger"', 4, "problems must be a list of names"),
         ('"pomcp"', '"pomcap"', 7, "no planner 'pomcap'"),
         ("sims = 5", "sims = 0", 9, "sims must be at least 1"),

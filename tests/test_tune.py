@@ -286,6 +286,16 @@ def test_if_no_trial_can_finish_the_reason_is_told(command, tmp_path):
     assert code == 1 and "no trial has finished: " in complaint and "limit" in complaint
 
 
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [(("--out", "tt.png"), "it is a database of trials"), (("--plot", "g.xyz"), "a picture's name ends in .")],
+)
+def test_a_picture_that_cannot_be_is_refused_before_anything_is_played(command, tmp_path, monkeypatch, files, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, complaint = command("tiger", "--param", "beta=1,30", "--trials", 1, "-n", 2, *files)
+    assert code == 2 and message in complaint and not list(tmp_path.iterdir())
+
+
 def test_the_command(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, printed, said = command(

@@ -20,7 +20,9 @@ ClockOption = Annotated[
     str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
 ]
 WorldOption = Annotated[str, typer.Option(help="what actions are executed in: see `pomdplite list`")]
-SeedOption = Annotated[int, typer.Option(help="names the hidden values and noise of all episodes")]
+SeedOption = Annotated[
+    int, typer.Option(min=-(2**63), max=2**63 - 1, help="names the hidden values and noise of all episodes")
+]
 WorkersOption = Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")]
 
 
@@ -31,6 +33,8 @@ def given_options(others: list[str] | None, **options: Any) -> dict[str, Any]:
         name, _, value = other.partition("=")
         if not name or not value:
             raise UsageError(f"--option {other}: give name=value, for example --option nodes=50000.")
+        if name in given:
+            raise UsageError(f"{name} is given twice: --option {other}, and {name} = {given[name]}.")
         try:
             given[name] = json.loads(value)
         except json.JSONDecodeError:

@@ -8,6 +8,7 @@ import typer
 from pomdplite.commands.console import out
 from pomdplite.errors import UsageError
 from pomdplite.experiments.results import Results
+from pomdplite.experiments.store import is_database
 from pomdplite.views.page import page
 from pomdplite.views.report import csv_text
 
@@ -24,6 +25,8 @@ def report(
         raise UsageError("--latex, --markdown and --csv each print to the screen: give one of them.")
     if html is not None and not html.parent.is_dir():
         raise UsageError(f"cannot write {html}: there is no folder {html.parent}.")
+    if html is not None and is_database(html):
+        raise UsageError(f"cannot write a page to {html}: it is a database.")
     results = Results.read(study)
     if not results.cells:
         raise UsageError(f"{study}: the study has no entries.")

@@ -43,7 +43,9 @@ def list_() -> None:
 def show(problem: ProblemArgument) -> None:
     """What a problem is, its sizes, and a drawing of its start."""
     model = make(problem)
-    out.print(f"[bold]{escape(problem)}[/bold]  {escape(inspect.getdoc(type(model)) or '')}\n", highlight=False)
+    out.print(
+        f"[bold]{escape(problem)}[/bold]  {escape(inspect.cleandoc(type(model).__doc__ or ''))}\n", highlight=False
+    )
     table = Table.grid(padding=(0, 2))
     for symbol, meaning, size in (
         ("|X|", "observed states, reachable", _state_count(model)),

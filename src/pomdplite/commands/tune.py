@@ -22,8 +22,9 @@ from pomdplite.commands.options import (
 )
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import tuning
+from pomdplite.experiments.store import is_database
 from pomdplite.experiments.tuning_space import parse_parameter
-from pomdplite.views import text
+from pomdplite.views import plots, text
 
 
 def tune(
@@ -51,6 +52,9 @@ def tune(
     picture = plot or path.with_suffix(".png")
     if not picture.parent.is_dir():
         raise UsageError(f"cannot write {picture}: there is no folder {picture.parent}.")
+    if picture.absolute() == path.absolute() or is_database(picture):
+        raise UsageError(f"cannot draw into {picture}: it is a database of trials; give --out or --plot another name.")
+    plots.check_kind(picture)
     screen = Screen()
     try:
         with screen.progress:
@@ -69,10 +73,9 @@ def tune(
             _stopped("stopped by an error", path)
         raise
     _print(result)
-    line = result.line
-    _draw(result, picture)
     out.print("the line for the [[cells]] of a study:", highlight=False, markup=False)
-    out.print(line, highlight=False, markup=False, soft_wrap=True)
+    out.print(result.line, highlight=False, markup=False, soft_wrap=True)
+    _draw(result, picture)
 
 
 def _print(result: tuning.TuningResult) -> None:
@@ -87,8 +90,6 @@ def _draw(result: tuning.TuningResult, picture: Path) -> None:
         result.plot().savefig(picture, dpi=110)
     except OSError as error:
         raise UsageError(f"cannot write {picture}: {error.strerror}.") from None
-    except ValueError as error:  # matplotlib, of a name's ending
-        raise UsageError(f"cannot write {picture}: {error}.") from None
     except PomdpLiteError as error:
         err.print(f"no plot: {error}", highlight=False, soft_wrap=True, markup=False)
     else:

@@ -106,7 +106,9 @@ def played_in(problem: str, world: WorldMaker) -> str:
 
 def standard_error(values: Floats) -> float:
     """Standard error of the mean."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
+    if len(values) < 2:
+        return float("inf")
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if np.ptp(values) > 0 else 0.0  # no rounding of equals
 
 
 def evaluate(

@@ -21,12 +21,15 @@ def read_published(given: Any, cells: list[Cell], source: StudyText) -> Publicat
             if planner not in planners:
                 unplayed = f"published for {planner} on {problem}, which this study does not play."
                 raise source.error(unplayed, None, *place)
-            if not isinstance(numbers, (list, tuple)) or len(numbers) not in (2, 3) or not all(map(_number, numbers)):
+            if not isinstance(numbers, list) or len(numbers) not in (2, 3) or not all(map(_number, numbers)):
                 wanted = "[mean, standard error] or [mean, standard error, success rate]"
                 raise source.error(f"published for {planner} must be {wanted}, not {numbers!r}.", None, *place)
+            if numbers[1] < 0 or not 0 <= (*numbers, 1)[2] <= 1:
+                wanted = "the error must not be negative, and the success rate from 0 to 1"
+                raise source.error(f"published for {planner}: {wanted}, not {numbers!r}.", None, *place)
             found.setdefault(problem, {})[planner] = Published(*map(float, numbers))
     return found
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300  # no nan, no inf

@@ -34,7 +34,13 @@ class Cell:
     @property
     def key(self) -> str:
         """A name that differs between cells that differ in anything but the number of episodes."""
-        return json.dumps([self.problem, self.planner, self.parameters], sort_keys=True, ensure_ascii=False)
+        parameters = {name: _number(value) for name, value in self.parameters.items()}
+        return json.dumps([self.problem, self.planner, parameters], sort_keys=True, ensure_ascii=False)
+
+
+def _number(value: Any) -> Any:
+    """1 and 1.0 are one value."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from pomdplite.experiments.study import Study
 from pomdplite.experiments.watching import Watcher
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
-from pomdplite.problems import make
-from pomdplite.worlds import make_world, placed, planning_problem
+from pomdplite.worlds import make_world, placed, planning_model
 
 CANNOT = (TooLarge, NotConverging, UsageError)  # what a planner says that cannot plan for a problem
 
@@ -105,8 +104,7 @@ def setting(problem: str) -> dict[str, str]:
 
     What a world lacks here, it may have elsewhere: that stops the study before it begins, and is no result.
     """
-    name, world = placed(problem)
-    model = make(planning_problem(name, world))
+    model, world = planning_model(problem), placed(problem)[1]
     own = getattr(model, "constants", None)  # a model may tell
     found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_limit:,} steps"}
     found |= {} if model.beta is None else {"β": f"{model.beta:g}"}
@@ -119,7 +117,7 @@ def setting(problem: str) -> dict[str, str]:
 
 def prepared(cell: Cell, clock: str, watcher: Watcher) -> Planner:
     """The cell's planner, ready to play."""
-    planner = make_planner(cell.planner, make(planning_problem(*placed(cell.problem))), **cell.parameters)
+    planner = make_planner(cell.planner, planning_model(cell.problem), **cell.parameters)
     planner.use_clock(clock)
     watcher.preparing(cell, planner)
     planner.prepare()

@@ -212,6 +212,12 @@ class Store:
             difference = f"the file of {changed[0]} has changed since" if changed else None
         if difference is not None:
             raise UsageError(f"{self.path} holds another study: {difference}. Give another file.")
+        for row, cell in zip(self._cells(), study.cells, strict=True):
+            if row.cell.episodes > cell.episodes:
+                raise UsageError(
+                    f"{self.path} is for {row.cell.episodes:,} episodes of {_described(cell)} already, more than "
+                    f"{cell.episodes:,}: ask for as many (--episodes), or give another file."
+                )
 
     def _grow_to(self, study: Study) -> None:
         """Want more episodes of the same cells, if the study does, and take over its words."""
@@ -251,6 +257,14 @@ class _CellRow(NamedTuple):
     cell: Cell
     reason: str | None
     preparation_seconds: float
+
+
+def is_database(path: Path) -> bool:
+    """Whether there is a database in a file, which nothing else may overwrite."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def check_writable(path: Path) -> None:
@@ -312,8 +326,6 @@ def _difference(stored: Sequence[Cell], given: Sequence[Cell]) -> str | None:
     for key, cell in wanted.items():
         if key not in there:
             return f"it has no {_described(cell)}"
-        if there[key].episodes > cell.episodes:
-            return f"it is for {there[key].episodes} episodes of {_described(cell)}, this one for {cell.episodes} only"
     for key, cell in there.items():
         if key not in wanted:
             return f"it has {_described(cell)}, which this one has not"

@@ -11,6 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pomdplite.budget import CLOCKS
 from pomdplite.errors import UsageError
 from pomdplite.experiments.published import read_published
@@ -19,10 +21,10 @@ from pomdplite.experiments.study_text import StudyText
 from pomdplite.experiments.watching import Watcher
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, make_planner
-from pomdplite.problems import make
-from pomdplite.worlds import placed, planning_problem
+from pomdplite.worlds import planning_model
 
 EPISODES = 100  # of a cell that does not say
+_MOST_EPISODES = 10**9
 _BUDGETS = ("time", "sims")
 _TOP = ("title", "notes", "seed", "episodes", "clock", *_BUDGETS, "cells", "publication", "published")
 _BLOCK = ("problems", "planners", "episodes", *_BUDGETS, "options")  # and the planners' names
@@ -66,7 +68,7 @@ class Study:
         that others published, {problem: {planner: (mean, standard error)}}, stand beside what is found here.
         """
         given: dict[str, Any] = {"title": title, "seed": seed, "episodes": episodes, "clock": clock}
-        given |= {"notes": list(notes), "publication": publication, "published": published or {}}
+        given |= {"notes": notes, "publication": publication, "published": published or {}}
         given |= {name: value for name, value in (("time", time), ("sims", sims)) if value is not None}
         if (cells is None) == (problems is None and planners is None):
             raise UsageError("a study is given problems and planners, or cells.")
@@ -89,7 +91,7 @@ class Study:
     def read(cls, path: str | Path) -> "Study":
         """The study in a TOML file."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
             raise UsageError(f"{path} is not a text file in UTF-8.") from None
         except OSError as error:
@@ -110,8 +112,8 @@ class Study:
 
     def with_episodes(self, episodes: int) -> "Study":
         """The same study with so many episodes of every cell; what a file has of it stays good."""
-        if not _whole(episodes, 1):
-            raise UsageError(f"episodes must be a whole number of at least 1, not {episodes!r}.")
+        episodes = _plain(episodes)
+        _check_counts({"episodes": episodes}, StudyText("the study"), None)
         study = copy.copy(self)
         object.__setattr__(study, "cells", tuple(replace(cell, episodes=episodes) for cell in self.cells))
         return study
@@ -147,6 +149,7 @@ class Study:
 
     def _fill(self, given: Mapping[str, Any], source: StudyText) -> None:
         """Check what was given, and set the fields of this frozen object."""
+        given = _plain(given)
         for key in given:
             if key not in _TOP:
                 raise source.error(f"no key {key!r}; there are {', '.join(_TOP)}.", None, key)
@@ -181,6 +184,11 @@ class Study:
         }  # fmt: skip
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        self.toml()  # an error now if something cannot be written down
+
+    def __hash__(self) -> int:
+        """Of everything in it."""
+        return hash(self.toml())
 
 
 def shipped() -> list[str]:
@@ -209,10 +217,13 @@ def _product(
                 raise source.error(f"{key} must be a table, for example {{ beta = 10 }}, not {value!r}.", number, key)
             if key in PLANNERS and key not in planners:
                 raise source.error(f"parameters for {key}, which is not among the planners here.", number, key)
+            for name, values in value.items():
+                if values == []:
+                    raise source.error(f"{name} must be a value or a list of values, not [].", number, key, name)
     for problem in problems:
         if problem not in models:
             try:
-                models[problem] = make(planning_problem(*placed(problem)))
+                models[problem] = planning_model(problem)
             except UsageError as error:
                 raise source.error(str(error), number, "problems", problem) from None
     episodes = block.get("episodes", top.get("episodes", EPISODES))
@@ -239,7 +250,7 @@ def _parameters(planner: str, block: Mapping[str, Any], top: Mapping[str, Any]) 
 
 def _sweep(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every combination of the values that are lists."""
-    values = [value if isinstance(value, (list, tuple)) else [value] for value in parameters.values()]
+    values = [value if isinstance(value, list) else [value] for value in parameters.values()]
     for combination in itertools.product(*values):
         yield dict(zip(parameters, combination, strict=True))
 
@@ -256,7 +267,7 @@ def _guilty(message: str, planner: str, block: Mapping[str, Any], top: Mapping[s
 
 def _names(block: Mapping[str, Any], key: str, number: int, source: StudyText) -> list[str]:
     names = block.get(key)
-    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+    if not isinstance(names, list) or not names:
         raise source.error(f"{key} must be a list of names, not {names!r}.", number, key)
     for name in names:
         if isinstance(name, Model):
@@ -271,13 +282,14 @@ def _names(block: Mapping[str, Any], key: str, number: int, source: StudyText) -
 
 def _check_counts(level: Mapping[str, Any], source: StudyText, number: int | None) -> None:
     """Episodes and budgets that a block, or the study as a whole, gives."""
-    if "episodes" in level and not _whole(level["episodes"], 1):
-        wrong = f"episodes must be a whole number of at least 1, not {level['episodes']!r}."
+    if "episodes" in level and not (_whole(level["episodes"], 1) and level["episodes"] <= _MOST_EPISODES):
+        allowed = f"of at least 1 and at most {_MOST_EPISODES:,}"
+        wrong = f"episodes must be a whole number {allowed}, not {level['episodes']!r}."
         raise source.error(wrong, number, "episodes")
     if all(key in level for key in _BUDGETS):
         raise source.error("give a budget in time or in sims, not both.", number, "sims")
     for key in _BUDGETS:
-        if key in level and isinstance(level[key], (list, tuple)) and not level[key]:
+        if key in level and level[key] == []:
             raise source.error(f"{key} must be a number or a list of numbers, not {level[key]!r}.", number, key)
 
 
@@ -292,5 +304,17 @@ def toml_value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, (str, bool)):
-        return json.dumps(value, ensure_ascii=False)  # a JSON text without its rarer escapes is a TOML text
-    return repr(value)
+        # A JSON text without its rarer escapes is a TOML text, but for one character.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (int, float)):
+        return repr(value)
+    raise UsageError(f"a study is written down in TOML, which has no {value!r}.")
+
+
+def _plain(value: Any) -> Any:
+    """Python's own numbers and lists in place of NumPy's, ranges and tuples."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(inner) for inner in value]
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value

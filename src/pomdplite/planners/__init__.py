@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def make_planner(name: str, model: Model, **parameters: Any) -> Planner:
+def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
     """The planner with this name; parameters that it does not have are refused."""
     if name not in PLANNERS:
         raise UsageError(f"no planner {name!r}; there are {', '.join(PLANNERS)}.")

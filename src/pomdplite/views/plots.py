@@ -32,6 +32,16 @@ def drawn_with() -> Any:
     return Figure
 
 
+def check_kind(picture: Path) -> None:
+    """UsageError if no picture can be written under this name."""
+    try:
+        known = drawn_with()().canvas.get_supported_filetypes()
+    except PomdpLiteError:
+        return  # without matplotlib there will be no picture, which is said when there is something to draw
+    if picture.suffix.removeprefix(".").lower() not in known:
+        raise UsageError(f"cannot write {picture}: a picture's name ends in {', '.join(f'.{k}' for k in known)}.")
+
+
 def _figure(width: float, height: float) -> Any:
     return drawn_with()(figsize=(width, height), layout="constrained")
 
@@ -146,7 +156,7 @@ def study_figure(results: Results, parameter: str | None = None) -> Any:
     """A study's returns, a panel per problem: against a parameter that was swept, or one line per planner."""
     known = swept(results)
     if parameter is not None and parameter not in known:
-        raise UsageError(f"{parameter!r} was not swept in this study; {', '.join(known) or 'nothing'} was.")
+        raise UsageError(f"{parameter!r} was not swept in this study, only {', '.join(known) or 'nothing'}.")
     against = parameter or (known[0] if known else None)
     palette = Palette.of(results)
     names = [p for p in problems(results) if against is None or curves(results, p, against)]

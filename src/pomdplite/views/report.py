@@ -9,6 +9,7 @@ from html import escape as html_escape
 from typing import NamedTuple
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markup import escape
 from rich.table import Table
@@ -122,7 +123,8 @@ def _rate(rate: float) -> str:
 def _notes(table: StudyTable, results: Results) -> list[str]:
     counts = sorted({e.result.cell.episodes for e in table.entries})
     wanted = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    notes = [f"Mean discounted return ± standard error over {wanted} episodes, seed {results.seed}."]
+    wanted += " episodes" if counts != [1] else " episode"
+    notes = [f"Mean discounted return ± standard error over {wanted}, seed {results.seed}."]
     if any(column.success for column in table.columns):
         notes.append("success: share of episodes that reached the problem's goal.")
     if table.unfinished:
@@ -169,8 +171,8 @@ class Tables:
 def _width(g: Grid, columns: Sequence[int] | None = None) -> int:
     """Characters that these columns need, with the labels."""
     chosen = range(len(g.header)) if columns is None else columns
-    needed = [max(len(g.header[c]), *(len(line[c].text) + 1 for line in g.lines)) + 3 for c in chosen]
-    return 4 + max(map(len, g.labels)) + sum(needed)
+    needed = [max(cell_len(g.header[c]), *(cell_len(line[c].text) + 1 for line in g.lines)) + 3 for c in chosen]
+    return 4 + max(map(cell_len, g.labels)) + sum(needed)
 
 
 def _terminal(g: Grid, width: int) -> RenderableType:
@@ -232,13 +234,18 @@ def _markdown(g: Grid) -> str:
     return "\n".join([*lines, "", *(f"{safe(note)}  " for note in notes), ""])
 
 
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta",
+    "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+}  # fmt: skip
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "[": "{[}", "*": "{*}", '"': r"\textquotedbl{}", "±": r"$\pm$", "β": r"$\beta$",
-    "α": r"$\alpha$", "θ": r"$\theta$", "Θ": r"$\Theta$", "γ": r"$\gamma$", "φ": r"$\phi$", "−": "$-$", "–": "--",
-    "…": r"\dots{}", "†": r"$^\dagger$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "·": r"$\cdot$",
-    "→": r"$\to$",
+    "|": r"\textbar{}", "[": "{[}", "*": "{*}", '"': "''", "±": r"$\pm$", "−": "$-$", "–": "--", "…": r"\dots{}",
+    "†": r"$^\dagger$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "·": r"$\cdot$", "→": r"$\to$",
+    "∞": r"$\infty$", "√": r"$\surd$", **{letter: rf"$\{name}$" for letter, name in _GREEK.items()},
 }  # fmt: skip
 
 

@@ -102,7 +102,7 @@ class Comparison(NamedTuple):
 def comparison_table(rows: Sequence[Comparison]) -> Table:
     """Planners on the same episodes, each with its paired difference to the first."""
     first = rows[0].evaluation
-    title = f"{first.problem}, {len(first.episodes):,} episodes, seed {first.seed}"
+    title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
     for column in ("planner", "return", f"− {first.planner}, 95 %", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
@@ -111,17 +111,21 @@ def comparison_table(rows: Sequence[Comparison]) -> Table:
         if difference is not None:
             mean, error = difference
             gap = f"{mean:+.2f} [{mean - Z95 * error:+.2f}, {mean + Z95 * error:+.2f}]"
-        success = "–" if e.success_rate is None else f"{100 * e.success_rate:.0f} %"
+        success = "–" if e.success_rate is None else f"{100 * e.success_rate:.3g} %"
         table.add_row(
             e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", escape(gap), f"{1000 * e.seconds_per_step:.2f}", success
         )  # fmt: skip
     return table
 
 
+def _episodes(e: Evaluation) -> str:
+    return f"{len(e.episodes):,} episode{'s' if len(e.episodes) > 1 else ''}"
+
+
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """Planners side by side on one problem."""
     first = evaluations[0]
-    title = f"{first.problem}, {len(first.episodes):,} episodes, seed {first.seed}"
+    title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
     for column in ("planner", "β", "return", "95 % interval", "steps", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
@@ -134,7 +138,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
             f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}" if many else "–",
             f"{e.steps_mean:.1f}",
             f"{1000 * e.seconds_per_step:.2f}",
-            "–" if e.success_rate is None else f"{100 * e.success_rate:.1f} %",
+            "–" if e.success_rate is None else f"{100 * e.success_rate:.3g} %",
         )
     return table
 

@@ -60,6 +60,13 @@ CUP_HEIGHT, CUP_MASS = 0.12, 0.35  # m, kg
 NOTHING, LEFT_FINGER, RIGHT_FINGER, PALM = range(4)  # what a geom of the scene is to the cup
 
 
+def suited(model: Model) -> Grasp:
+    """The model, which must be of the grasping task."""
+    if not isinstance(model, Grasp):
+        raise UsageError(f"this world is a shelf with a cup, for grasp, not for {model.name}.")
+    return model
+
+
 def import_mujoco() -> Any:
     """MuJoCo, with a way to draw without a screen where there is one; else what to install."""
     if "MUJOCO_GL" not in os.environ and "DISPLAY" not in os.environ:
@@ -92,10 +99,8 @@ class MujocoWorld(World):
     camera: ClassVar[dict[str, Any]]  # distance, azimuth, elevation, lookat
 
     def __init__(self, model: Model) -> None:
-        if not isinstance(model, Grasp):
-            raise UsageError(f"this world is a shelf with a cup, for grasp, not for {model.name}.")
         super().__init__(model)
-        self.grasp = model
+        self.grasp = suited(model)
         self._mj = import_mujoco()
         spec = self._mj.MjSpec()
         self._furnish(spec)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pomdplite.errors import UsageError
 from pomdplite.model import Model
+from pomdplite.problems import make
 from pomdplite.worlds.base import World
 from pomdplite.worlds.model import ModelWorld
 
@@ -21,19 +22,32 @@ def _jaco(model: Model) -> World:
     return JacoWorld(model)
 
 
+def _for_grasp(model: Model) -> None:
+    from pomdplite.worlds.mujoco import suited
+
+    suited(model)
+
+
+def _any(model: Model) -> None:
+    """A world for every model."""
+
+
 @dataclass(frozen=True)
 class WorldKind:
     """A named world: how to make it, what it is, and which problem plans for it with a geometry fitted to it."""
 
     make: Callable[[Model], World]
     about: str
-    fitted: dict[str, str]  # problem -> the same with the world's geometry; empty: any problem
+    fitted: dict[str, str]  # problem -> the same with the world's geometry
+    check: Callable[[Model], None] = _any  # UsageError if the world is not for this model
 
 
 WORLDS: dict[str, WorldKind] = {
     "model": WorldKind(ModelWorld, "the model itself", {}),
-    "gantry": WorldKind(_gantry, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}),
-    "jaco": WorldKind(_jaco, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}),
+    "gantry": WorldKind(
+        _gantry, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}, _for_grasp
+    ),
+    "jaco": WorldKind(_jaco, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}, _for_grasp),
 }
 
 
@@ -56,6 +70,14 @@ def placed(name: str) -> tuple[str, str]:
 def planning_problem(problem: str, world: WorldMaker) -> str:
     """The problem to plan with when acting in this world: the same, with the geometry fitted to the world."""
     return _kind(world).fitted.get(problem, problem) if isinstance(world, str) else problem
+
+
+def planning_model(name: str) -> Model:
+    """The model to plan with for a name such as "grasp in jaco"; UsageError if the world is not for it."""
+    problem, world = placed(name)
+    model = make(planning_problem(problem, world))
+    _kind(world).check(model)
+    return model
 
 
 def make_world(world: WorldMaker, model: Model) -> World:
