@@ -36,12 +36,13 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> int:
-    started, failed, counts = time.monotonic(), [], Counter[str]()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    started, failed, counts, cores = time.monotonic(), [], Counter[str](), os.cpu_count() or 1
+    print(f"{len(files())} test files, {cores} at a time; the longest begin, and compile on a new machine", flush=True)
+    with ThreadPoolExecutor(cores) as pool:
         running = {pool.submit(run, path): path for path in files()}
         for done in as_completed(running):
             result = done.result()
-            print(result.stdout, flush=True)
+            print(f"== {running[done].name}\n{result.stdout}", flush=True)
             last = (result.stdout.strip().splitlines() or [""])[-1]
             for number, what in re.findall(r"(\d+) (passed|failed|skipped|errors?)\b", last):
                 counts[what] += int(number)

@@ -23,10 +23,9 @@ from pomdplite.errors import NotConverging, TooLarge, UsageError
 from pomdplite.experiments import Evaluation
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, Planner, make_planner
-from pomdplite.problems import make
 from pomdplite.views import text
 from pomdplite.views.text import Comparison
-from pomdplite.worlds import planning_problem
+from pomdplite.worlds import planning_model
 
 
 def compare(
@@ -45,7 +44,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Planners side by side on the same episodes, with paired differences."""
-    model = make(planning_problem(problem, world))
+    model = planning_model(problem, world)
     names = [name.strip() for name in planners.split(",") if name.strip()]
     chosen = _planners(names, model, option, time, sims)
     results: list[Evaluation] = []

@@ -22,9 +22,8 @@ from pomdplite.commands.options import (
     given_options,
 )
 from pomdplite.planners import make_planner
-from pomdplite.problems import make
 from pomdplite.views import text
-from pomdplite.worlds import planning_problem
+from pomdplite.worlds import planning_model
 
 
 def run(
@@ -43,7 +42,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Evaluate a planner on a problem."""
-    model = make(planning_problem(problem, world))
+    model = planning_model(problem, world)
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     chosen.use_clock(clock)
     result, interrupted = evaluated(problem, chosen, episodes, seed, workers, world)

@@ -22,10 +22,9 @@ from pomdplite.commands.options import (
 from pomdplite.errors import UsageError
 from pomdplite.experiments import Step, run_episode
 from pomdplite.planners import make_planner
-from pomdplite.problems import make
 from pomdplite.views import plots, text
 from pomdplite.views.film import Film
-from pomdplite.worlds import make_world, planning_problem
+from pomdplite.worlds import make_world, planning_model
 
 
 def watch(
@@ -43,7 +42,7 @@ def watch(
     video: Annotated[Path | None, typer.Option(help="a film to write, .gif or .mp4")] = None,
 ) -> None:
     """Play one episode step by step: map, belief, why, what was observed."""
-    model = make(planning_problem(problem, world))
+    model = planning_model(problem, world)
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     film = Film(video) if video is not None else None
     if pictures is not None or film is not None:

@@ -14,8 +14,7 @@ from pomdplite.jit import Floats
 from pomdplite.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
-from pomdplite.problems import make
-from pomdplite.worlds import WorldMaker, planning_problem
+from pomdplite.worlds import WorldMaker, planning_model
 
 Z95 = 1.959963984540054  # normal quantile of a 95 % interval
 
@@ -130,7 +129,7 @@ def evaluate(
     """
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
-    model = make(planning_problem(problem, world)) if isinstance(problem, str) else problem
+    model = planning_model(problem, world) if isinstance(problem, str) else problem
     if not isinstance(model, Model):
         raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
     if isinstance(planner, str):

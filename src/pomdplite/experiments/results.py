@@ -105,7 +105,7 @@ class Results:
         """Where the published numbers are from, in a word."""
         return str(self._configured.get("publication", ""))
 
-    @property
+    @cached_property
     def published(self) -> Publications:
         """Numbers that others published for entries of this study."""
         given = self._configured.get("published", {})

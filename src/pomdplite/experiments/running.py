@@ -104,7 +104,8 @@ def setting(problem: str) -> dict[str, str]:
 
     What a world lacks here, it may have elsewhere: that stops the study before it begins, and is no result.
     """
-    model, world = planning_model(problem), placed(problem)[1]
+    name, world = placed(problem)
+    model = planning_model(name, world)
     own = getattr(model, "constants", None)  # a model may tell
     found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_limit:,} steps"}
     found |= {} if model.beta is None else {"β": f"{model.beta:g}"}
@@ -117,7 +118,7 @@ def setting(problem: str) -> dict[str, str]:
 
 def prepared(cell: Cell, clock: str, watcher: Watcher) -> Planner:
     """The cell's planner, ready to play."""
-    planner = make_planner(cell.planner, planning_model(cell.problem), **cell.parameters)
+    planner = make_planner(cell.planner, planning_model(*placed(cell.problem)), **cell.parameters)
     planner.use_clock(clock)
     watcher.preparing(cell, planner)
     planner.prepare()

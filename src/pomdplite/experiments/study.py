@@ -21,7 +21,7 @@ from pomdplite.experiments.study_text import StudyText
 from pomdplite.experiments.watching import Watcher
 from pomdplite.model import Model
 from pomdplite.planners import PLANNERS, make_planner
-from pomdplite.worlds import planning_model
+from pomdplite.worlds import placed, planning_model
 
 EPISODES = 100  # of a cell that does not say
 _MOST_EPISODES = 10**9
@@ -223,7 +223,7 @@ def _product(
     for problem in problems:
         if problem not in models:
             try:
-                models[problem] = planning_model(problem)
+                models[problem] = planning_model(*placed(problem))
             except UsageError as error:
                 raise source.error(str(error), number, "problems", problem) from None
     episodes = block.get("episodes", top.get("episodes", EPISODES))

@@ -34,7 +34,7 @@ from pomdplite.experiments.tables import BUDGETS, Entry, compared
 from pomdplite.experiments.tuning_file import OpenTrial, Record, TuningFile
 from pomdplite.experiments.tuning_space import Parameter, Range, as_parameter, fitted, parse_parameter
 from pomdplite.experiments.watching import Watcher
-from pomdplite.worlds import planning_model
+from pomdplite.worlds import placed, planning_model
 
 TRIALS, EPISODES = 20, 200  # where the user does not say
 _FIRST_RUNG = 25  # episodes before a trial can be given up
@@ -72,7 +72,7 @@ class Tuning:
             raise UsageError(f"clock must be {' or '.join(CLOCKS)}, not {self.clock!r}.")
         if not self.parameters:
             raise UsageError("name what to tune, for example --param beta=0.1:100:log.")
-        model = planning_model(self.problem)
+        model = planning_model(*placed(self.problem))
         object.__setattr__(self, "parameters", fitted(self.parameters, self.planner, model, self.options))
 
     def configuration(self) -> dict[str, Any]:

@@ -72,11 +72,11 @@ def planning_problem(problem: str, world: WorldMaker) -> str:
     return _kind(world).fitted.get(problem, problem) if isinstance(world, str) else problem
 
 
-def planning_model(name: str) -> Model:
-    """The model to plan with for a name such as "grasp in jaco"; UsageError if the world is not for it."""
-    problem, world = placed(name)
+def planning_model(problem: str, world: WorldMaker) -> Model:
+    """The model to plan with when acting in this world; UsageError if the world is not for it."""
     model = make(planning_problem(problem, world))
-    _kind(world).check(model)
+    if isinstance(world, str):
+        _kind(world).check(model)
     return model
 
 
