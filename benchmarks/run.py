@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 import pomdplite as pl
-from pomdplite import erased
-from pomdplite.dynamics import outcomes, room
-from pomdplite.jit import kernel
+from pomdplite.compile import abi
+from pomdplite.compile.jit import kernel
+from pomdplite.mdp.outcomes import outcomes, room
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.value_iteration import ValueIteration
 
@@ -28,7 +28,7 @@ console = Console()
 
 PEAK_MEMORY = """
 import resource, sys
-from pomdplite.cli import main
+from pomdplite.cli.main import main
 sys.argv[1:] = {arguments!r}
 try:
     main()
@@ -50,7 +50,7 @@ class Robot(pl.Tiger):
 def transitions(model, x, y, p, repeats):
     total = 0.0
     for i in range(repeats):
-        erased.transition(model, x, 0, model.theta, i & 1, 1, y, p)
+        abi.transition(model, x, 0, model.theta, i & 1, 1, y, p)
         total += p[0]
     return total
 
@@ -59,7 +59,7 @@ def transitions(model, x, y, p, repeats):
 def rewards(model, x, repeats):
     total = 0.0
     for i in range(repeats):
-        total += erased.reward(model, x, 0, model.theta, i & 1, 2)
+        total += abi.reward(model, x, 0, model.theta, i & 1, 2)
     return total
 
 
@@ -67,7 +67,7 @@ def rewards(model, x, repeats):
 def observations(model, x, z, repeats):
     total = 0.0
     for i in range(repeats):
-        erased.observation(model, x, 0, model.theta, i & 1, 6, z)
+        abi.observation(model, x, 0, model.theta, i & 1, 6, z)
         total += z[0]
     return total
 

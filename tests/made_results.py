@@ -3,7 +3,7 @@
 import functools
 
 import pomdplite as pl
-from pomdplite.experiments.results import Cell, CellResult, Results
+from pomdplite.experiments.studies.results import Cell, CellResult, Results
 
 
 def episodes(returns, success=None, notes=(), cut=False):

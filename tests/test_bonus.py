@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import pomdplite as pl
-from pomdplite.bonus import expected_l1_change
+from pomdplite.mdp.bonus import expected_l1_change
 
 probabilities = hnp.arrays(float, st.integers(1, 6), elements=st.floats(0.01, 1)).map(lambda w: w / w.sum())
 

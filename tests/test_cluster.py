@@ -13,7 +13,7 @@ import pytest
 from test_studies import bench, facts, wait_for_rows
 
 import pomdplite as pl
-from pomdplite.experiments.watching import Watcher
+from pomdplite.experiments.studies.watching import Watcher
 
 distributed = pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'pomdplite[cluster]'")
 
@@ -120,7 +120,7 @@ def test_offline_solutions_users_models_and_those_who_cannot_on_a_cluster(tmp_pa
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://127.0.0.1:port"])
 def test_an_address_where_no_scheduler_is(tmp_path, address, monkeypatch):
-    monkeypatch.setattr("pomdplite.experiments.cluster._CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("pomdplite.experiments.studies.cluster._CONNECT_SECONDS", 1.0)
     with pytest.raises(pl.PomdpLiteError, match=f"no dask scheduler answers at {address}"):
         study(3).run(tmp_path / "s.db", dask=address)
     assert study(3).run(tmp_path / "s.db", workers=1).missing == 0

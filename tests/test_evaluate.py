@@ -3,7 +3,7 @@ import pytest
 from known_values import MEAN_MDP_ROCKSAMPLE_7_8
 
 import pomdplite as pl
-from pomdplite.experiments.evaluate import standard_error
+from pomdplite.experiments.episodes.evaluate import standard_error
 
 
 def test_workers_change_nothing():

@@ -6,11 +6,11 @@ from known_values import GRASP_BAYES_OPTIMAL, GRASP_CUP_KNOWN
 
 import pomdplite as pl
 from pomdplite.experiments import run_episode
-from pomdplite.layout import to_words
-from pomdplite.mdp.informed import informed_values
-from pomdplite.mdp.mixed import mixed_form
-from pomdplite.problems.grasp import FORWARD, LEFT, RIGHT
-from pomdplite.problems.grasp_geometry import Geometry, tables
+from pomdplite.mdp.full_information import informed_values
+from pomdplite.mdp.momdp import mixed_form
+from pomdplite.model.records import to_words
+from pomdplite.problems.grasp.geometry import Geometry, tables
+from pomdplite.problems.grasp.rules import FORWARD, LEFT, RIGHT
 
 
 class AtCup(pl.ModelWorld):

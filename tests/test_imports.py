@@ -1,73 +1,106 @@
-"""Imports point one way: cli → commands → experiments, views → planners, worlds → mdp → beliefs → model."""
+"""Imports point one way, lazy imports included."""
 
 import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "pomdplite"
 
-# What each part of the package may import from it, besides itself.
-BASE = {"jit", "errors"}
-CORE = BASE | {"layout", "erased", "source", "compiling", "compile_errors", "interpreting", "model"}
-DYNAMICS = CORE | {"dynamics", "faults", "rng", "bonus"}
-ALLOWED = {
-    "jit": set(), "errors": set(), "rng": {"jit"}, "budget": {"errors"}, "bonus": {"jit"}, "layout": BASE, "erased": {"jit"},
-    "source": BASE, "compile_errors": BASE | {"source"}, "compiling": BASE | {"erased", "compile_errors", "source"},
-    "interpreting": BASE | {"erased", "layout", "source"}, "model": CORE | {"rng"}, "tabular": CORE, "dynamics": CORE | {"rng"},
-    "faults": CORE | {"dynamics"},
-    "checking": CORE | {"rng", "checking_hints"}, "checking_hints": CORE | {"rng"},
-    "beliefs": DYNAMICS,
-    "mdp": DYNAMICS | {"beliefs", "budget", "tabular"},
-    "planners": DYNAMICS | {"beliefs", "budget", "checking", "mdp"},
-    "problems": BASE | {"layout", "model", "rng"},
-    "worlds": DYNAMICS | {"problems"},
-    "experiments": DYNAMICS | {"beliefs", "budget", "planners", "problems", "worlds"},
-    "views": CORE | {"experiments", "planners"},
-    "testing": DYNAMICS | {"beliefs", "checking", "experiments", "planners", "views", "worlds"},
-    "commands": CORE | {"beliefs", "checking", "experiments", "mdp", "planners", "problems", "views", "worlds", "__init__"},
-    "cli": BASE | {"commands", "__init__"},
-}  # fmt: skip
-
-SHOWN = {
-    "experiments/results.py": {"views"},
-    "experiments/tuning.py": {"views"},
-}  # results show themselves; imported when asked to
+# From the bottom up; a module belongs to its longest prefix and imports only from its own line or lines above it.
+LAYERS = (
+    ("errors", "compile.jit"),
+    ("rng",),
+    ("model.functions", "model.records", "model.spaces"),
+    ("compile",),
+    ("model",),
+    ("checking",),
+    ("mdp",),
+    ("beliefs",),
+    ("problems", "planners"),
+    ("worlds",),
+    ("experiments",),
+    ("views",),
+    ("testing",),
+    ("", "cli"),
+)
+FORBIDDEN = {
+    "problems": {"compile.abi", "checking", "mdp", "beliefs", "planners"},  # a problem is what a user could write
+    "planners": {"problems"},
+    "worlds": {"planners"},
+}
 
 
-def imported(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pomdplite"):
-            parts = node.module.split(".")
-            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.split(".")[0] == "pomdplite":
-                    found.add([*alias.name.split("."), "__init__"][1])
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        found[name.removesuffix("__init__").removesuffix(".")] = path
     return found
 
 
-def test_every_module_imports_only_what_it_may():
-    for path in SOURCE.rglob("*.py"):
-        if path == SOURCE / "__init__.py":
-            continue
-        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        wrong = imported(path) - ALLOWED[part] - {part} - SHOWN.get(path.relative_to(SOURCE).as_posix(), set())
-        assert not wrong, f"{path.relative_to(SOURCE)} imports {sorted(wrong)}"
+def imported(path: Path, known: set[str]) -> set[str]:
+    """The modules of the package that a module imports, at its top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "pomdplite":
+            base = node.module.removeprefix("pomdplite").removeprefix(".")
+            for alias in node.names:
+                inner = f"{base}.{alias.name}".removeprefix(".")
+                found.add(inner if inner in known else base)
+        elif isinstance(node, ast.Import):
+            found |= {
+                a.name.removeprefix("pomdplite").removeprefix(".")
+                for a in node.names
+                if a.name.split(".")[0] == "pomdplite"
+            }
+    return found
+
+
+def layer(module: str) -> tuple[int, str]:
+    prefixes = [(i, p) for i, line in enumerate(LAYERS) for p in line if module == p or module.startswith(f"{p}.")]
+    return max(prefixes, key=lambda found: len(found[1]))
+
+
+GRAPH = {name: imported(path, set(modules())) for name, path in modules().items()}
+
+
+@pytest.mark.parametrize("module", sorted(set(GRAPH) - {""}))
+def test_a_module_imports_only_from_its_own_layer_and_below(module):
+    mine = layer(module)
+    wrong = {other for other in GRAPH[module] if layer(other)[0] > mine[0]}
+    wrong |= {
+        other for other in GRAPH[module] for prefix in FORBIDDEN.get(mine[1], ())
+        if other == prefix or other.startswith(f"{prefix}.")
+    }  # fmt: skip
+    assert not wrong, f"{module} imports {sorted(wrong)}"
+
+
+def test_no_modules_import_each_other():
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(name or "pomdplite" for name in error.args[1]))
+
+
+def test_nothing_but_the_public_face_lies_in_the_root():
+    files = {p.name for p in SOURCE.iterdir() if p.is_file()}
+    assert files == {"__init__.py", "errors.py", "rng.py", "testing.py", "py.typed"}
 
 
 def test_importing_the_library_imports_no_extra():
-    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py', 'distributed', 'optuna') if m in sys.modules])"
+    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py', 'distributed', 'optuna', 'jinja2') if m in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
 
 
 def test_addresses_are_handled_in_one_module_only():
-    """Turning an address into memory, or memory into an address, is erased.py's (and ctypes callbacks')."""
-    for path in SOURCE.rglob("*.py"):
-        if path.name not in ("erased.py", "interpreting.py"):
-            text = path.read_text()
-            assert not re.search(r"\b(carray|inttoptr|from_address)\b", text), path.name
+    """Turning an address into memory, or memory into an address, is abi.py's."""
+    for name, path in modules().items():
+        if name not in ("compile.abi", "compile.interpreted"):
+            assert not re.search(r"\b(carray|inttoptr|from_address)\b", path.read_text()), name

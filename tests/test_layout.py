@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite.layout import empty_record, from_words, hidden_table, to_words
+from pomdplite.model.hidden_table import hidden_table
+from pomdplite.model.records import empty_record, from_words, to_words
 
 
 def test_records_are_whole_words_and_survive_the_way_to_words_and_back():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import pomdplite as pl
 from pomdplite import rng
-from pomdplite.model import draw_prior
+from pomdplite.model.model import draw_prior
 
 
 def boards(model: pl.Battleship) -> np.ndarray:

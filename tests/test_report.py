@@ -13,10 +13,10 @@ from made_results import cell, played_results, results
 from rich.console import Console
 
 import pomdplite as pl
-from pomdplite import cli
+from pomdplite.cli import main as cli
 from pomdplite.errors import PomdpLiteError, UsageError
-from pomdplite.experiments.results import Results
-from pomdplite.experiments.tables import curves, study_tables, swept
+from pomdplite.experiments.studies.results import Results
+from pomdplite.experiments.studies.tables import curves, study_tables, swept
 from pomdplite.views.page import page
 from pomdplite.views.report import csv_text, latex_text
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from models import ChangingParts, Parts, Tables, best_value, outcomes, start, tables
 
 import pomdplite as pl
-from pomdplite import erased
 from pomdplite.beliefs import UnweightedParticles
-from pomdplite.mdp.informed import informed_values
-from pomdplite.mdp.mixed import mixed_form
+from pomdplite.compile import abi
+from pomdplite.mdp.full_information import informed_values
+from pomdplite.mdp.momdp import mixed_form
 
 
 def informed_reference(m: Tables) -> np.ndarray:
@@ -230,13 +230,13 @@ def test_preferred_actions_are_legal_and_upper_bounds_hold(problem):
         h[:] = 0
         x = view.root()[: model.state.words]
         for _ in range(30):
-            count = int(erased.preferred(view.erased, x.reshape(1, -1), 0, h, 0, f))
+            count = int(abi.preferred(view.erased, x.reshape(1, -1), 0, h, 0, f))
             chosen = np.flatnonzero(f)
             assert count == len(chosen) > 0
             assert all(model.plain.legal(view.record(x), int(a)) for a in chosen)
             a = int(rng.choice(chosen))
             outcome = world.step(a)
-            erased.remember(view.erased, x.reshape(1, -1), 0, a, outcome.y.reshape(1, -1), 0, outcome.o, h, 0)
+            abi.remember(view.erased, x.reshape(1, -1), 0, a, outcome.y.reshape(1, -1), 0, outcome.o, h, 0)
             x = outcome.y
             if outcome.over:
                 break

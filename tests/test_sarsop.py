@@ -7,7 +7,7 @@ from models import ChangingParts, FlatChangingParts, FlatParts, Parts, best_valu
 
 import pomdplite as pl
 from pomdplite.experiments import evaluate
-from pomdplite.planners.sarsop import Sarsop
+from pomdplite.planners.sarsop.planner import Sarsop
 from pomdplite.testing import planner_conforms
 
 

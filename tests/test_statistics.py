@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from made_results import episodes
 
-from pomdplite.experiments.statistics import holm, paired_difference, sign_flip_p
+from pomdplite.experiments.studies.statistics import holm, paired_difference, sign_flip_p
 
 
 def test_few_differences_are_tested_exactly():

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 import pomdplite as pl
-from pomdplite.experiments.store import SCHEMA, Store
+from pomdplite.experiments.studies.store import SCHEMA, Store
 
 
 def tiger(**changes) -> pl.Study:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite.experiments.running import LocalPlayers, cores
-from pomdplite.experiments.study import shipped
-from pomdplite.experiments.watching import Watcher
+from pomdplite.experiments.studies.running import LocalPlayers, cores
+from pomdplite.experiments.studies.study import shipped
+from pomdplite.experiments.studies.watching import Watcher
 
 SMALL = """\
 title = "small"

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite import cli, rng
-from pomdplite.experiments.tuning import Tuning, default_file, held_out
-from pomdplite.experiments.tuning_space import Choice, Range, as_parameter, parse_parameter
-from pomdplite.experiments.watching import Watcher
+from pomdplite import rng
+from pomdplite.cli import main as cli
+from pomdplite.experiments.studies.watching import Watcher
+from pomdplite.experiments.tuning.space import Choice, Range, as_parameter, parse_parameter
+from pomdplite.experiments.tuning.tuning import Tuning, default_file, held_out
 from pomdplite.views import text
 
 pytest.importorskip("optuna")
@@ -313,7 +314,7 @@ def test_the_command(command, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_tells_how_to_go_on(command, tmp_path, monkeypatch):
-    from pomdplite.commands.bench import Screen
+    from pomdplite.cli.bench import Screen
 
     def stop(self, cell):
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from models import Parts, internal_mdp, tables
 
 import pomdplite as pl
-from pomdplite.budget import Budget
+from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.uct import Uct
 
 

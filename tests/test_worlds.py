@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite import cli
+from pomdplite.cli import main as cli
 from pomdplite.experiments import run_episode
-from pomdplite.experiments.running import setting
-from pomdplite.problems.grasp import CLOSE, FORWARD, PICK
-from pomdplite.worlds import WORLDS, mujoco, planning_problem
+from pomdplite.experiments.studies.running import setting
+from pomdplite.problems.grasp.rules import CLOSE, FORWARD, PICK
+from pomdplite.worlds import WORLDS, planning_problem
+from pomdplite.worlds.grasp import scene as mujoco
 
 
 class Stubborn(pl.World):

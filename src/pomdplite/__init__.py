@@ -1,7 +1,7 @@
 """pomdplite: planning under uncertainty when the hidden part of the world is fixed or changes deterministically."""
 
 from pomdplite.beliefs import CategoricalBelief, FactoredBelief, ParticleBelief, initial_belief
-from pomdplite.checking import Report, check_model
+from pomdplite.checking.model import Report, check_model
 from pomdplite.errors import (
     ImpossibleObservation,
     ModelError,
@@ -12,9 +12,10 @@ from pomdplite.errors import (
     UsageError,
 )
 from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, TuningResult, evaluate, run_episode, tune
-from pomdplite.layout import Hidden, Population, State, independent
-from pomdplite.mdp.transform import MdpSet, from_mdps, to_mdps
-from pomdplite.model import Model
+from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
+from pomdplite.model.model import Model
+from pomdplite.model.spaces import Hidden, Population, State, independent
+from pomdplite.model.tabular import tabular
 from pomdplite.planners import (
     BayesOptimal,
     Decision,
@@ -30,7 +31,6 @@ from pomdplite.planners import (
 )
 from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make
 from pomdplite.rng import uniform
-from pomdplite.tabular import tabular
 from pomdplite.worlds import ModelWorld, Outcome, World, make_world
 
 __version__ = "0.1.0"

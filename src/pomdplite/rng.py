@@ -6,7 +6,7 @@ its state in an array and because a given seed must give the same bytes under ev
 
 import numpy as np
 
-from pomdplite.jit import Floats, Words, kernel
+from pomdplite.compile.jit import Floats, Words, kernel
 
 # What a stream is for; part of its name.
 HIDDEN, WORLD, PLANNER, TUNING = range(4)

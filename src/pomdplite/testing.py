@@ -11,11 +11,11 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.beliefs import initial_belief
-from pomdplite.checking import check_model
-from pomdplite.dynamics import pick
+from pomdplite.checking.model import check_model
 from pomdplite.experiments import run_episode
-from pomdplite.layout import to_words
-from pomdplite.model import Model
+from pomdplite.mdp.outcomes import pick
+from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
 from pomdplite.planners.base import Planner
 from pomdplite.views import text
 from pomdplite.worlds import ModelWorld

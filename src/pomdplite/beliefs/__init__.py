@@ -1,10 +1,9 @@
 """Beliefs over the hidden parameter: what they all answer, and which one a model gets."""
 
-from pomdplite.beliefs.categorical import CategoricalBelief
-from pomdplite.beliefs.factored import FactoredBelief
+from pomdplite.beliefs.exact import CategoricalBelief, FactoredBelief
 from pomdplite.beliefs.particles import PARTICLES, ParticleBelief
-from pomdplite.beliefs.unweighted import UnweightedParticles
-from pomdplite.model import KernelView, Model
+from pomdplite.beliefs.rejection import UnweightedParticles
+from pomdplite.model.model import KernelView, Model
 
 __all__ = [
     "PARTICLES",

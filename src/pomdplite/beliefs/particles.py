@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from pomdplite import dynamics, erased, rng
-from pomdplite.beliefs.factored import FactoredBelief, find_outcome
-from pomdplite.dynamics import Outcomes, history_log_probability
-from pomdplite.erased import ErasedModel
+from pomdplite import rng
+from pomdplite.beliefs.exact import FactoredBelief, find_outcome
+from pomdplite.compile import abi
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Floats, Ints, Words, kernel
 from pomdplite.errors import ImpossibleObservation, ModelError, UsageError
-from pomdplite.jit import Floats, Ints, Words, kernel
-from pomdplite.layout import from_words
-from pomdplite.model import KernelView, Model, draw_prior
+from pomdplite.mdp.outcomes import Outcomes, history_log_probability, pick
+from pomdplite.model.model import KernelView, Model, draw_prior
+from pomdplite.model.records import from_words
 
 PARTICLES = 1000
 _SWEEPS = 2  # moves of every particle after an update, more if many are copies of few
@@ -149,7 +150,7 @@ class ParticleBelief(FactoredBelief):
 
     def sample(self, stream: Words) -> Any:
         """A record of θ drawn from the belief."""
-        i = int(dynamics.pick(self.probabilities, self.particles, rng.uniform(stream)))
+        i = int(pick(self.probabilities, self.particles, rng.uniform(stream)))
         return from_words(self.view.model.hidden.dtype, self._theta[i])
 
     def entropy(self) -> float:
@@ -178,8 +179,8 @@ def move_all(model: ErasedModel, x: Words, theta: Words, count: int, sweeps: int
     changed = 0
     for _ in range(sweeps):
         for t in range(count):
-            moved = erased.move(model, x, 0, theta, t, stream)
-            if moved == erased.FAILED:
+            moved = abi.move(model, x, 0, theta, t, stream)
+            if moved == abi.FAILED:
                 return -1
             changed += moved
     return changed
@@ -191,7 +192,7 @@ def mean_summary(model: ErasedModel, theta: Words, weights: Floats, mean: Floats
     for t in range(weights.shape[0]):
         for i in range(f.shape[0]):
             f[i] = 0.0
-        erased.summary(model, theta, t, f)
+        abi.summary(model, theta, t, f)
         for i in range(f.shape[0]):
             mean[i] += weights[t] * f[i]
 

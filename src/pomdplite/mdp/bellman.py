@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pomdplite.jit import Floats, inlined
+from pomdplite.compile.jit import Floats, inlined
+from pomdplite.mdp.distinct_steps import Rows, RowValues
 from pomdplite.mdp.reachable import Graph
-from pomdplite.mdp.rows import Rows, RowValues
 
 
 @inlined

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.erased import ErasedModel
-from pomdplite.jit import Flags, Ints, Small, Words, allocating_kernel, kernel
-from pomdplite.mdp.rows import Rows, tells
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Flags, Ints, Small, Words, allocating_kernel, kernel
+from pomdplite.mdp.distinct_steps import Rows, tells
 
 
 class Components(NamedTuple):

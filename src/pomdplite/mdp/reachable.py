@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pomdplite import dynamics, erased, faults
-from pomdplite.dynamics import Outcomes, outcomes, room
-from pomdplite.erased import ErasedModel
+from pomdplite.checking import faults
+from pomdplite.compile import abi
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.errors import ModelError, TooLarge
-from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.components import Components, arrange
-from pomdplite.mdp.rows import Rows, empty_rows, grow_rows, intern_row
-from pomdplite.model import KernelView
+from pomdplite.mdp.distinct_steps import Rows, empty_rows, grow_rows, intern_row
+from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes, room
+from pomdplite.model.model import KernelView
 
 log = logging.getLogger("pomdplite")
 
@@ -135,7 +136,7 @@ def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
 def _explore(view: KernelView, root: Words, limit: int) -> tuple["_Growing", Rows, Ints, Ints]:
     """Expand states in order of discovery, until there are no more or more than the limit."""
     model = view.erased
-    if erased.terminal(model, root.reshape(1, -1), 0):
+    if abi.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the first state x = ({view.describe(root)}) is terminal.")
     space = room(model, max(4, model.outcomes))
     rows, growing = empty_rows(256, 4096), _space(model, 1024, 8192)
@@ -261,11 +262,11 @@ def _expand(
             return ROWS_FULL
         pairs, edges = counts[2], counts[3]  # taken as final only when the whole state is done
         for a in range(model.actions):
-            if not erased.legal(model, growing.states, s, a):
+            if not abi.legal(model, growing.states, s, a):
                 continue
             component, k, e = outcomes(model, growing.states, s, a, out)
             fault[0], fault[1], fault[2] = s, a, component
-            if k == dynamics.FULL:
+            if k == FULL:
                 return ROOM_FULL
             if k < 0:
                 fault[3] = e
@@ -284,7 +285,7 @@ def _expand(
             pairs += 1
             for j in range(k):
                 to = 0
-                if not erased.terminal(model, out.next, j):
+                if not abi.terminal(model, out.next, j):
                     slot = state_slot(growing.states, growing.table, out.next, j)
                     to = growing.table[slot]
                     if to < 0:
@@ -343,7 +344,7 @@ def _complaint(view: KernelView, s: Words, why: int, fault: Ints, number: float)
         return ModelError(f"{name}: no action is legal in x = ({view.describe(s)}), which is not terminal.")
     a, component, value = (int(f) for f in fault[1:])
     if why == FAULT or (why == BAD_REWARD and view.model.functions.failures):
-        code = int(number) if why == FAULT else dynamics.RAISED
+        code = int(number) if why == FAULT else faults.RAISED
         return faults.model_error(view, s, a, component, code, value)
     where = faults.place(view, s, a, component, value)
     if why == BAD_REWARD:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite import erased
-from pomdplite.bonus import expected_l1_change
-from pomdplite.dynamics import FULL, Outcomes, outcomes
-from pomdplite.erased import ErasedModel
-from pomdplite.jit import Floats, Ints, Small, Words, inlined, kernel
+from pomdplite.compile import abi
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.bellman import for_ever
+from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes
 from pomdplite.mdp.reachable import state_slot
 
 NOT_EXPANDED = -1
@@ -123,7 +123,7 @@ def expand(
         return NO_SPACE
     first, pair, edge = graph.counts[PAIRS], graph.counts[PAIRS], graph.counts[EDGES]
     for a in range(model.actions):
-        if not erased.legal(model, graph.states, node, a):
+        if not abi.legal(model, graph.states, node, a):
             continue
         component, k, e = outcomes(model, graph.states, node, a, out)
         if k < 0:
@@ -146,11 +146,11 @@ def expand(
             for v in range(n):
                 chance += block[v] * out.chance[j, v]
             to = END
-            if not erased.terminal(model, out.next, j):
+            if not abi.terminal(model, out.next, j):
                 known = graph.counts[NODES]
                 to = add_node(graph, out.next, j, merged)
                 if to == known:
-                    graph.value[to] = erased.heuristic(model, out.next, j) if erased.has_heuristic(model) else guess
+                    graph.value[to] = abi.heuristic(model, out.next, j) if abi.has_heuristic(model) else guess
             graph.next[edge] = to
             graph.chance[edge] = chance
             edge += 1

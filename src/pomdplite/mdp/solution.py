@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from pomdplite.erased import ErasedModel
-from pomdplite.jit import Floats, Small, Words
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Floats, Small, Words
 
 
 @dataclass(frozen=True)

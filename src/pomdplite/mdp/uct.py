@@ -11,13 +11,14 @@ many ways that lead through a state, and max backups are right.
 
 import numpy as np
 
-from pomdplite import erased, faults
-from pomdplite.bonus import expected_l1_change
-from pomdplite.budget import Budget
-from pomdplite.dynamics import Outcomes, outcomes, pick, room
-from pomdplite.erased import ErasedModel
+from pomdplite.checking import faults
+from pomdplite.compile import abi
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
 from pomdplite.errors import NotConverging
-from pomdplite.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.budget import Budget
+from pomdplite.mdp.outcomes import Outcomes, outcomes, pick, room
 from pomdplite.mdp.search_graph import (
     END,
     EXPANDED,
@@ -30,13 +31,13 @@ from pomdplite.mdp.search_graph import (
     STAMP,
     SearchGraph,
     back_up_node,
-        clear,
+    clear,
     expand,
     find_node,
     search_space,
 )  # fmt: skip
 from pomdplite.mdp.solution import Solution
-from pomdplite.model import KernelView
+from pomdplite.model.model import KernelView
 from pomdplite.rng import uniform
 
 NODE_LIMIT = 400_000  # states that a search can hold
@@ -203,7 +204,7 @@ def simulate_graph(
             graph.stamp[node] = graph.counts[STAMP]
             if graph.first[node] == NOT_EXPANDED:
                 guess = graph.value[node]
-                if not erased.has_heuristic(model) and depth > 0:
+                if not abi.has_heuristic(model) and depth > 0:
                     guess = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
                 done = expand(model, graph, b, beta, out, node, guess, True, fault)
                 if done in (NO_ROOM, FAULTY):
@@ -288,7 +289,7 @@ def play_on(
     for w in range(model.s_words):
         here[0, w] = graph.states[node, w]
     for _ in range(steps):
-        a = erased.policy(model, here, 0, uniform(stream))
+        a = abi.policy(model, here, 0, uniform(stream))
         component, k, e = outcomes(model, here, 0, a, out)
         if k < 0:
             return total  # told when the node itself is expanded
@@ -308,7 +309,7 @@ def play_on(
             if u < seen:
                 break
         tally[STEPS] += 1
-        if erased.terminal(model, out.next, j) or discount < 1e-3:
+        if abi.terminal(model, out.next, j) or discount < 1e-3:
             break
         for w in range(model.s_words):
             here[0, w] = out.next[j, w]

@@ -11,16 +11,16 @@ that the agent can still reach, are solved again.
 
 import numpy as np
 
-from pomdplite.erased import ErasedModel
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, allocating_kernel, kernel
 from pomdplite.errors import NotConverging, TooLarge
-from pomdplite.jit import Flags, Floats, Ints, Small, Words, allocating_kernel, kernel
 from pomdplite.mdp.bellman import action_value, first_edge_of, for_ever, greedy
 from pomdplite.mdp.components import Components
-from pomdplite.mdp.endless import endless_loop, no_way_out
+from pomdplite.mdp.distinct_steps import Rows, RowValues, evaluate_rows, row_values
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
-from pomdplite.mdp.rows import Rows, RowValues, evaluate_rows, row_values
 from pomdplite.mdp.solution import Solution
-from pomdplite.model import KernelView
+from pomdplite.mdp.unbounded import endless_loop, no_way_out
+from pomdplite.model.model import KernelView
 
 TOLERANCE = 1e-6  # largest error of a value, in units of reward
 _MOST_SWEEPS = 20_000  # of one component without discount, before it is examined for a loop that never settles

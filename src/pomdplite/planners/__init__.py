@@ -6,15 +6,15 @@ from typing import Any, get_args
 import numpy as np
 
 from pomdplite.errors import UsageError
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
-from pomdplite.planners.despot import Despot
+from pomdplite.planners.despot.planner import Despot
 from pomdplite.planners.mean_mdp import MeanMdp
-from pomdplite.planners.pomcp import Pomcp, PomcpExact
+from pomdplite.planners.pomcp.planner import Pomcp, PomcpExact
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
-from pomdplite.planners.sarsop import Sarsop
+from pomdplite.planners.sarsop.planner import Sarsop
 
 _KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Sarsop, Pomcp, PomcpExact, Despot, BayesOptimal)
 PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pomdplite.beliefs import FactoredBelief, UnweightedParticles
-from pomdplite.budget import CLOCKS, Budget
-from pomdplite.checking import check_model
+from pomdplite.checking.model import check_model
+from pomdplite.compile.jit import Floats, Small, Words
 from pomdplite.errors import UsageError
-from pomdplite.jit import Floats, Small, Words
-from pomdplite.layout import to_words
-from pomdplite.model import KernelView, Model
+from pomdplite.mdp.budget import CLOCKS, Budget
+from pomdplite.model.model import KernelView, Model
+from pomdplite.model.records import to_words
 
 _CHECKED_STATES, _CHECKED_CALLS = 50, 300  # what every planner looks at before it trusts a model
 _KEPT_DECISIONS = 20_000

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pomdplite.beliefs import CategoricalBelief
+from pomdplite.compile.jit import Floats, Ints, Small, Words, allocating_kernel, kernel
 from pomdplite.errors import NotConverging, UsageError
-from pomdplite.jit import Floats, Ints, Small, Words, allocating_kernel, kernel
+from pomdplite.mdp.distinct_steps import Rows
 from pomdplite.mdp.reachable import Graph, Reachable, build
-from pomdplite.mdp.rows import Rows
 from pomdplite.mdp.value_iteration import ValueIteration
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 
 RESOLUTION = 1e-10  # beliefs closer than this in every entry are one

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 from pomdplite.planners.pomdp_lite import PomdpLite
 
 

@@ -14,13 +14,13 @@ import math
 from typing import Any, ClassVar
 
 from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
-from pomdplite.budget import DEFAULT_SECONDS, Budget
 from pomdplite.errors import TooLarge, UsageError
+from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import Solver
 from pomdplite.mdp.uct import Uct
 from pomdplite.mdp.value_iteration import TOLERANCE, Exact
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 
 DEFAULT_BETA = 0.05  # of the range of rewards, where the model names no β

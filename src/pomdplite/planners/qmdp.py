@@ -13,13 +13,13 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.beliefs import FactoredBelief, initial_belief
+from pomdplite.compile.jit import Floats, Ints, kernel
 from pomdplite.errors import UsageError
-from pomdplite.jit import Floats, Ints, kernel
-from pomdplite.mdp.informed import MEMORY, informed_q, informed_values
-from pomdplite.mdp.mixed import Joint, mixed_form
+from pomdplite.mdp.distinct_steps import Rows
+from pomdplite.mdp.full_information import MEMORY, informed_q, informed_values
+from pomdplite.mdp.momdp import Joint, mixed_form
 from pomdplite.mdp.reachable import Graph
-from pomdplite.mdp.rows import Rows
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, equals
 
 TIES = ("informative", "random")

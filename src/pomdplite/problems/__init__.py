@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pomdplite.errors import UsageError
-from pomdplite.model import Model
-from pomdplite.problems.battleship import Battleship
+from pomdplite.model.model import Model
+from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import load_model
-from pomdplite.problems.grasp import Grasp
-from pomdplite.problems.grasp_robots import grasp_gantry, grasp_jaco
-from pomdplite.problems.rocksample import RockSample
-from pomdplite.problems.rocksample_maps import MAPS, random_rocks
+from pomdplite.problems.grasp.robots import grasp_gantry, grasp_jaco
+from pomdplite.problems.grasp.rules import Grasp
+from pomdplite.problems.rocksample.maps import MAPS, random_rocks
+from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.tiger import Tiger
 
 __all__ = ["PROBLEMS", "Battleship", "Grasp", "Problem", "RockSample", "Tiger", "load_model", "make"]

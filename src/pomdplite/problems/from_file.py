@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 from pomdplite.errors import PomdpLiteError, UsageError
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 
 
 def load_model(spec: str) -> Model:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pomdplite.jit import Floats
-from pomdplite.layout import Hidden, State
-from pomdplite.model import Model
+from pomdplite.compile.jit import Floats
+from pomdplite.model.model import Model
+from pomdplite.model.spaces import Hidden, State
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = range(3)
 CLOSED = 0

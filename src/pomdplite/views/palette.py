@@ -6,7 +6,7 @@ the ground.
 
 from dataclasses import dataclass
 
-from pomdplite.experiments.results import Results
+from pomdplite.experiments.studies.results import Results
 
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3d9bd4", "#4d4d4d", "#7b4fa3")  # on white
 DARK = ("#4ea8de", "#f08a4b", "#2fc296", "#e39ac4", "#e6b450", "#8ccdf2", "#b8bec4", "#b691d9")  # the same on black

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from pomdplite.compile.jit import Floats
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Step
-from pomdplite.experiments.evaluate import Z95
-from pomdplite.experiments.results import Results
-from pomdplite.experiments.tables import curves, evaluations, parameter_name, problems, swept
-from pomdplite.experiments.tuning import Trial, TuningResult
-from pomdplite.experiments.tuning_space import Choice, Parameter
-from pomdplite.jit import Floats
-from pomdplite.model import Model
+from pomdplite.experiments.episodes.evaluate import Z95
+from pomdplite.experiments.studies.results import Results
+from pomdplite.experiments.studies.tables import curves, evaluations, parameter_name, problems, swept
+from pomdplite.experiments.tuning.space import Choice, Parameter
+from pomdplite.experiments.tuning.tuning import Trial, TuningResult
+from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.views.palette import LIGHT, Palette
 from pomdplite.views.svg import spans_decades

@@ -9,16 +9,16 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from pomdplite.compile.jit import Floats
 from pomdplite.experiments import Evaluation, Step
-from pomdplite.experiments.evaluate import Z95
-from pomdplite.experiments.results import Cell
-from pomdplite.experiments.tables import parameter_text
-from pomdplite.experiments.tuning import Trial, TuningResult
-from pomdplite.experiments.tuning_space import Range
-from pomdplite.jit import Floats
-from pomdplite.model import Model
+from pomdplite.experiments.episodes.evaluate import Z95
+from pomdplite.experiments.studies.results import Cell
+from pomdplite.experiments.studies.tables import parameter_text
+from pomdplite.experiments.tuning.space import Range
+from pomdplite.experiments.tuning.tuning import Trial, TuningResult
+from pomdplite.model.model import Model
 from pomdplite.planners import Decision
-from pomdplite.planners.sarsop import Progress
+from pomdplite.planners.sarsop.planner import Progress
 
 _BAR = 20  # characters of a full bar
 _MOST_BARS = 24  # lines of belief shown

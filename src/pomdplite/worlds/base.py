@@ -9,9 +9,9 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
-from pomdplite.jit import Words
-from pomdplite.layout import to_words
-from pomdplite.model import Model
+from pomdplite.compile.jit import Words
+from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
 
 
 class Outcome(NamedTuple):

@@ -8,11 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite import dynamics, erased, rng
-from pomdplite.dynamics import room, simulate
+from pomdplite import rng
+from pomdplite.checking.faults import RAISED
+from pomdplite.compile import abi
 from pomdplite.errors import ModelError
-from pomdplite.layout import Population, from_words, to_words
-from pomdplite.model import Model, draw_prior
+from pomdplite.mdp.outcomes import pick, room, simulate
+from pomdplite.model.model import Model, draw_prior
+from pomdplite.model.records import from_words, to_words
+from pomdplite.model.spaces import Population
 from pomdplite.worlds.base import Outcome, World
 
 
@@ -34,7 +37,7 @@ class ModelWorld(World):
             self._theta = np.zeros((1, hidden.words), np.uint64)
             draw_prior(self._view.erased, self._theta, 1, draw)
         else:
-            values = [int(dynamics.pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components]
+            values = [int(pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components]
             self._theta = to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
         self._x = to_words(self.model.state.dtype, self.model.initial_state()).reshape(1, -1)
         self._noise = rng.stream(seed, episode, rng.WORLD)
@@ -43,12 +46,12 @@ class ModelWorld(World):
         """Execute an action."""
         u, v = rng.uniform(self._noise), rng.uniform(self._noise)
         i, o, reward = simulate(self._view.erased, self._x, self._theta, a, u, v, self._room)
-        if i == dynamics.RAISED or not np.isfinite(reward):
+        if i == RAISED or not np.isfinite(reward):
             where = f"x = ({self.model.describe_state(self.x)}), action {self.model.actions[a]!r}"
             raise ModelError(f"a function of {self.model.name} failed at {where}; check_model says more.")
         self._x = self._room.y[i : i + 1].copy()
         self._theta = self._room.theta.copy()
-        return Outcome(self._x[0], int(o), float(reward), bool(erased.terminal(self._view.erased, self._x, 0)))
+        return Outcome(self._x[0], int(o), float(reward), bool(abi.terminal(self._view.erased, self._x, 0)))
 
     @property
     def x(self) -> Any:

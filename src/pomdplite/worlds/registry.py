@@ -4,26 +4,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pomdplite.errors import UsageError
-from pomdplite.model import Model
+from pomdplite.model.model import Model
 from pomdplite.problems import make
 from pomdplite.worlds.base import World
 from pomdplite.worlds.model import ModelWorld
 
 
 def _gantry(model: Model) -> World:
-    from pomdplite.worlds.gantry import GantryWorld
+    from pomdplite.worlds.grasp.gantry import GantryWorld
 
     return GantryWorld(model)
 
 
 def _jaco(model: Model) -> World:
-    from pomdplite.worlds.jaco import JacoWorld
+    from pomdplite.worlds.grasp.jaco import JacoWorld
 
     return JacoWorld(model)
 
 
 def _for_grasp(model: Model) -> None:
-    from pomdplite.worlds.mujoco import suited
+    from pomdplite.worlds.grasp.scene import suited
 
     suited(model)
 

@@ -1,0 +1,1 @@
+"""Finding mistakes in a model, and reporting them in the user's words."""

@@ -1,0 +1,5 @@
+"""`python -m pomdplite.cli`."""
+
+from pomdplite.cli.main import main
+
+main()

@@ -1,0 +1,105 @@
+"""`pomdplite compare`: planners side by side on the same episodes."""
+
+import inspect
+import json
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from pomdplite.cli.console import err, out
+from pomdplite.cli.evaluating import evaluated, summary, warn
+from pomdplite.cli.options import (
+    ClockOption,
+    ProblemArgument,
+    SeedOption,
+    SimsOption,
+    TimeOption,
+    WorkersOption,
+    WorldOption,
+    given_options,
+)
+from pomdplite.errors import NotConverging, TooLarge, UsageError
+from pomdplite.experiments import Evaluation
+from pomdplite.model.model import Model
+from pomdplite.planners import PLANNERS, Planner, make_planner
+from pomdplite.views import text
+from pomdplite.views.text import Comparison
+from pomdplite.worlds import planning_model
+
+
+def compare(
+    problem: ProblemArgument,
+    planners: Annotated[str, typer.Option(help="names, with commas between; the first is what others are compared to")],
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2)] = 100,
+    seed: SeedOption = 0,
+    time: TimeOption = None,
+    sims: SimsOption = None,
+    clock: ClockOption = "wall",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
+    ] = None,
+    world: WorldOption = "model",
+    workers: WorkersOption = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Planners side by side on the same episodes, with paired differences."""
+    model = planning_model(problem, world)
+    names = [name.strip() for name in planners.split(",") if name.strip()]
+    chosen = _planners(names, model, option, time, sims)
+    results: list[Evaluation] = []
+    reasons: dict[str, str] = {}
+    interrupted = False
+    for planner in chosen:
+        planner.use_clock(clock)
+        try:
+            result, interrupted = evaluated(problem, planner, episodes, seed, workers, world)
+        except KeyboardInterrupt:
+            interrupted = True
+        except (TooLarge, NotConverging, UsageError) as error:
+            reasons[planner.title] = str(error)
+            continue
+        else:
+            results.append(result)
+        if interrupted:
+            break
+    rows = [Comparison(r, _difference(r, results[0]) if r is not results[0] else None) for r in results]
+    if as_json:
+        compared = [summary(r.evaluation) | {"difference": r.difference} for r in rows]
+        typer.echo(json.dumps({"planners": compared, "cannot": reasons}))
+    elif rows:
+        out.print(text.comparison_table(rows))
+    for result in results:
+        warn(result, model, f"{result.planner}: ")
+    for name, reason in reasons.items():
+        err.print(f"{name}: – {escape(reason)}", highlight=False, soft_wrap=True)
+    if interrupted:
+        err.print("interrupted; a planner that was not finished has fewer episodes")
+        raise typer.Exit(130)
+    if not results:
+        raise typer.Exit(1)
+
+
+def _planners(
+    names: list[str], model: Model, options: list[str] | None, time: float | None, sims: int | None
+) -> list[Planner]:
+    """The planners, each with the budget if it takes one and with its own options."""
+    if not names:
+        raise UsageError("--planners: give at least one name, for example --planners pomdp-lite,pomcp.")
+    own: dict[str, list[str]] = {}
+    for given in options or ():
+        name, dot, rest = given.partition(".")
+        if not dot or name not in names:
+            raise UsageError(f"--option {given}: give planner.name=value with one of {', '.join(names)}.")
+        own.setdefault(name, []).append(rest)
+    made = []
+    for name in names:
+        taken = inspect.signature(PLANNERS[name]).parameters if name in PLANNERS else {}
+        budget = {k: v for k, v in (("time", time), ("sims", sims)) if k in taken}
+        made.append(make_planner(name, model, **given_options(own.get(name), **budget)))
+    return made
+
+
+def _difference(mine: Evaluation, other: Evaluation) -> tuple[float, float] | None:
+    """Paired difference and its standard error; None if one of them was cut short."""
+    return mine.difference(other) if len(mine.episodes) == len(other.episodes) else None

@@ -1,0 +1,84 @@
+"""`pomdplite watch`: one episode, step by step, in text, pictures or a film."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from pomdplite.cli.console import err, out
+from pomdplite.cli.options import (
+    BetaOption,
+    OtherOptions,
+    PlannerOption,
+    ProblemArgument,
+    SeedOption,
+    SimsOption,
+    SolverOption,
+    TimeOption,
+    WorldOption,
+    given_options,
+)
+from pomdplite.errors import UsageError
+from pomdplite.experiments import Step, run_episode
+from pomdplite.planners import make_planner
+from pomdplite.views import plots, text
+from pomdplite.views.film import Film
+from pomdplite.worlds import make_world, planning_model
+
+
+def watch(
+    problem: ProblemArgument,
+    planner: PlannerOption = "pomdp-lite",
+    beta: BetaOption = None,
+    seed: SeedOption = 0,
+    solver: SolverOption = None,
+    time: TimeOption = None,
+    sims: SimsOption = None,
+    option: OtherOptions = None,
+    world: WorldOption = "model",
+    episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
+    pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
+    video: Annotated[Path | None, typer.Option(help="a film to write, .gif or .mp4")] = None,
+) -> None:
+    """Play one episode step by step: map, belief, why, what was observed."""
+    model = planning_model(problem, world)
+    chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
+    film = Film(video) if video is not None else None
+    if pictures is not None or film is not None:
+        plots.drawn_with()
+    place = make_world(world, model)
+    with err.status(f"preparing {planner} for {problem}"):
+        chosen.prepare()
+    if pictures is not None:
+        try:
+            pictures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
+
+    def look(step: Step) -> None:
+        text.print_step(out, model, step)
+        if pictures is not None or film is not None:
+            figure = plots.step_figure(model, step, place.picture())
+            if pictures is not None:
+                figure.savefig(pictures / f"step-{step.t + 1:03d}.png", dpi=110)
+            if film is not None:
+                film.add(plots.pixels(figure))
+
+    with place:
+        result = run_episode(chosen, place, seed, episode, look)
+    out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
+    out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
+    success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
+    out.print(
+        f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}"
+        + (f"; the hidden value is now {escape(place.truth)}" if place.truth else ""),
+        highlight=False,
+    )
+    for note in result.notes:
+        out.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
+    if pictures is not None:
+        out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+    if film is not None:
+        film.save()
+        out.print(f"film in {film.path}", highlight=False)

@@ -1,0 +1,1 @@
+"""From a model's Python functions to machine code that kernels call."""

@@ -1,0 +1,105 @@
+"""What a model is made of, apart from how it is run: its functions, layouts and parameters."""
+
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.jit import Ints
+from pomdplite.errors import ModelError
+
+# What the user's functions take; `transition` takes p only where `outcomes` > 1.
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "transition": ("m", "x", "theta", "a", "y", "p"),
+    "observation": ("m", "y", "theta", "a", "z"),
+    "reward": ("m", "x", "theta", "a"),
+    "terminal": ("m", "x"),
+    "legal": ("m", "x", "a"),
+    "depends": ("m", "x", "a"),
+    "evolve": ("m", "x", "theta", "a", "theta_next"),
+    "heuristic": ("m", "x"),
+    "policy": ("m", "x", "u"),
+    "prior": ("m", "theta", "random"),
+    "move": ("m", "x", "theta", "random"),
+    "summary": ("m", "theta", "f"),
+    "upper": ("m", "x", "theta"),
+    "preferred": ("m", "x", "h", "f"),
+    "remember": ("m", "x", "a", "y", "o", "h"),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """What compiling needs to know of a model."""
+
+    title: str
+    state: np.dtype[Any]
+    theta: np.dtype[Any]
+    functions: dict[str, Callable[..., Any]]
+    parameters: "Parameters"
+    outcomes: int
+    observations: int
+    summary: int  # numbers that `summary` writes
+    actions: int
+    memory: np.dtype[Any]  # what hints remember of the history
+    left_out: dict[str, str]  # attributes that are no parameters, and their type
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The model's constants: as a named tuple for the user's functions, as a block of words for kernels."""
+
+    values: Any  # the named tuple `m`
+    block: Ints  # [word]; the first four words are `outcomes`, `observations`, `summary` and `actions`
+    layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
+
+
+def parameters(constants: dict[str, Any], *sizes: int) -> Parameters:
+    """Lay the model's numbers and numeric arrays out for kernels; anything else is left out."""
+    values: dict[str, Any] = {}
+    words: list[int] = list(sizes)
+    layout: list[tuple[str, str, int]] = []
+    for name, constant in sorted(constants.items()):
+        array = _numeric(constant)
+        if array is None:
+            continue
+        if array.dtype.kind == "O" or (
+            array.dtype.kind == "u" and array.size and array.max() > 2**63 - 1 and array.ndim == 0
+        ):
+            raise ModelError(f"the parameter {name} = {constant} does not fit 64 bits.")
+        if array.ndim == 0:
+            array = array.astype({"b": np.int64, "f": np.float64}.get(array.dtype.kind, np.int64))
+            words.append(int(array.reshape(1).view(np.int64)[0]))
+            layout.append((name, "bool" if isinstance(constant, (bool, np.bool_)) else array.dtype.name, 0))
+            values[name] = constant
+        else:
+            array = np.ascontiguousarray(array).copy()
+            array.flags.writeable = False
+            words += [array.ctypes.data, *array.shape]
+            layout.append((name, array.dtype.name, array.ndim))
+            values[name] = array
+    m = namedtuple("Parameters", list(values))(**values)
+    return Parameters(m, np.array(words, np.int64), tuple(layout))
+
+
+def _numeric(constant: Any) -> Any:
+    if isinstance(constant, (bool, int, float, np.number, np.bool_)):
+        return np.asarray(constant)
+    if isinstance(constant, (list, tuple, np.ndarray)):
+        try:
+            array = np.asarray(constant)
+        except ValueError:
+            return None
+        return array if array.dtype.kind in "biuf" and array.ndim > 0 else None
+    return None
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Addresses of a model's erased functions, and what must stay alive for them to be valid."""
+
+    addresses: dict[str, int]
+    keep: tuple[Any, ...]
+    failures: list[BaseException] = field(default_factory=list)  # raised inside interpreted callbacks

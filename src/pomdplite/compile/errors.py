@@ -1,0 +1,108 @@
+"""A model function that Numba cannot compile, told in the user's words: function, line, what to change."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+
+from pomdplite.compile.definition import Source
+from pomdplite.errors import ModelError
+
+# Pattern in Numba's message -> what it means for the user. Groups are filled in.
+_CAUSES: list[tuple[str, str]] = [
+    (r"Unknown attribute '(\w+)' of type Parameters",
+     "m has no parameter '{0}': set it as a number or numeric array on the model (self.{0} = ...)."),
+    (r"Unknown attribute '(\w+)' of type (?:recordtype|unaligned)?\(?Record|Unknown attribute '(\w+)' of type Record",
+     "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
+    (r"Field '?(\w+)'? was not found in record",
+     "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
+    (r"NameError: name '(\w+)' is not defined", "the name '{0}' is not defined."),
+    (r"Untyped global name '(\w+)':? *Cannot determine Numba type of <class '([\w.]+)'>",
+     "it uses the global '{0}' of type {1}, which compiled code cannot hold: use numbers, tuples of numbers or "
+     "NumPy arrays, or put it into the model's parameters."),
+    (r"Untyped global name '(\w+)'", "it uses the global '{0}', which compiled code cannot hold."),
+    (r"[Uu]se of unsupported opcode \((\w+)\)", "it uses a Python feature that cannot be compiled ({0})."),
+    (r"returns (.*)", "it must return a number, but returns {0}."),
+    (r"[Tt]he use of a reflected (\w+)|reflected (\w+)\(", 
+     "it uses a global {0}, which compiled code cannot hold: use a tuple or a NumPy array."),
+    (r"The use of a (\w+)", "it uses {0}, which cannot be compiled."),
+    (r"unsupported.*?(try|with|yield|set|dict|comprehension|lambda)", "it uses {0}, which cannot be compiled."),
+    (r"Cannot unify ([^\n]+?) and ([^\n]+?) for '(\w+?)(?:\.\d+)?'",
+     "the variable '{2}' is once {0} and once {1}: give it one type."),
+    (r"variable '(\w+)' referenced before assignment", "the variable '{0}' may be read before it is set."),
+    (r"cannot assign to field|Cannot cast ([^\n]+?) to ([^\n:]+)", 
+     "it stores a value of the wrong type ({0} into {1})."),
+    (r"No implementation of function Function\(<built-in function (\w+)>\)[^\n]*\n[^\n]*\n *>>> [^\n]*\(([^\n]*)\)",
+     "the operation '{0}' is not possible on ({1})."),
+    (r"Unknown attribute '(\w+)' of type ([^\n]+)", "'{0}' is not something that {1} has."),
+]  # fmt: skip
+
+
+def explain(
+    source: Source, jitted: dict[str, Any], samples: dict[str, tuple[Any, ...]], fallback: Exception
+) -> ModelError:
+    """Find which function fails by itself and describe the failure."""
+    for name, function in jitted.items():
+        try:
+            function.compile(tuple(numba.typeof(value) for value in samples[name]))
+        except KeyError as error:  # how Numba reports writing to a field that a record does not have
+            return _describe(source, name, f"Field {error.args[0]} was not found in record")
+        except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with any
+            return _describe(source, name, str(error) or type(error).__name__)
+        returned = function.overloads[function.signatures[-1]].signature.return_type
+        if name in ("reward", "depends", "heuristic", "policy", "upper") and not isinstance(
+            returned, (types.Number, types.Boolean)
+        ):
+            return _describe(source, name, f"returns {returned}")
+    return ModelError(f"{source.title} cannot be compiled. Numba says: {_last_line(str(fallback))}")
+
+
+def _describe(source: Source, name: str, message: str) -> ModelError:
+    title, function = source.title, source.functions[name]
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError:
+        lines, first = [], function.__code__.co_firstlineno
+    file = Path(function.__code__.co_filename)
+    last = first + max(len(lines), 1) - 1
+    places = [
+        int(number)
+        for path, number in re.findall(r'File "([^"]+)", line (\d+)', message)
+        if Path(path).name == file.name and first <= int(number) <= last
+    ]
+    cause, culprit = _last_line(message), None
+    for pattern, meaning in _CAUSES:
+        found = re.search(pattern, message, re.DOTALL if r"\n" in pattern else 0)
+        if found:
+            groups = [group for group in found.groups() if group is not None]
+            cause, culprit = meaning.format(*groups, "?", "?"), groups[0] if groups else None
+            if "m has no parameter" in cause and culprit in source.left_out:
+                cause = left_out_message(culprit, source.left_out[culprit])
+            break
+    if not places and culprit:  # Numba does not always say where: look for the word
+        places = [first + i for i, code in enumerate(lines) if re.search(rf"\b{culprit}\b", code)]
+    line = places[-1] if places else first
+    text = lines[line - first].strip() if 0 <= line - first < len(lines) else ""
+    where = f"{file}, line {line}" + (f": {text}" if text else "")
+    return ModelError(
+        f"{title}.{name} cannot be compiled ({where}). Cause: {cause} "
+        "Model functions may use numbers, NumPy arrays, math and loops; a model that must call other code can set "
+        "compiled = False and run interpreted."
+    )
+
+
+def left_out_message(name: str, kind: str) -> str:
+    """Why a model's attribute is not among its parameters."""
+    return f"m.{name} is not there: it is a {kind}, and only numbers and numeric arrays reach m."
+
+
+_NOISE = ("File ", "This error", "During:", "^", "http", "Failed in", "def ", "<source")
+
+
+def _last_line(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines()]
+    useful = [line for line in lines if line and not line.startswith(_NOISE)]
+    return useful[0] if useful else "no reason given"

@@ -1,0 +1,1 @@
+"""Playing episodes, in this process or on worker processes."""

@@ -1,0 +1,1 @@
+"""Problems × planners × parameters, stored in a SQLite file as they are played."""

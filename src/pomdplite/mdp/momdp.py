@@ -1,0 +1,104 @@
+"""The mixed-observability form (Ong et al. 2010): states x, and for each a distribution over the joint values of θ as
+they are now. What full-information values, SARSOP and its α-vectors are about.
+
+Theorem 1 carries the maps from initial to present values in the state; where whole vectors over Θ are at hand there is
+no need to: RockSample(7,8) has 49 states x with 256 joint values here, 12,544 states with maps there.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pomdplite.beliefs import FactoredBelief
+from pomdplite.compile import abi
+from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
+from pomdplite.errors import TooLarge
+from pomdplite.mdp.distinct_steps import Rows
+from pomdplite.mdp.outcomes import row_of
+from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
+from pomdplite.model.hidden_table import JOINT_LIMIT
+from pomdplite.model.model import KernelView, Model
+from pomdplite.model.spaces import Hidden
+
+
+class Joint(NamedTuple):
+    """How joint values are numbered, and what each state-action does to them.
+
+    Joint value j has value number (j // stride[c]) % size[c] in component c; the component of an action that depends
+    on none has one value and a stride of all. later[pair, v] is what value v of the pair's component turns into.
+    """
+
+    size: Ints  # [component + 1]
+    stride: Ints  # [component + 1]
+    later: Small  # [pair, value]
+    edge: Ints  # [pair] its first edge in the graph
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A listed model in mixed-observability form."""
+
+    view: KernelView
+    reachable: Reachable
+    joint: Joint
+    prior: Floats  # [joint value]
+
+    @property
+    def values(self) -> int:
+        """The number of joint values of θ."""
+        return len(self.prior)
+
+    def joint_belief(self, belief: FactoredBelief, s: Words) -> Floats:
+        """The belief about the present joint values in state s = (x, maps)."""
+        if self.view.table.joint:  # listed as a whole: the components need not be independent
+            return belief.view.present(belief.probabilities, s)[:-1]
+        return product_of(belief.marginals())
+
+
+def mixed_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Mixed:
+    """List x and θ; TooLarge, with the sizes, where they are too many."""
+    hidden = model.hidden
+    if not isinstance(hidden, Hidden):
+        raise TooLarge(f"{model.name}: its hidden values cannot be listed.")
+    if hidden.size > values:
+        raise TooLarge(f"{model.name}: its hidden parameter has {hidden.size:,} joint values, more than {values:,}.")
+    view = model.kernel_view().present_form()
+    reachable = build(view, view.root(), limit=limit)
+    sizes = np.diff(view.table.offsets)
+    if view.table.joint:
+        stride = np.array([1, hidden.size], np.int64)
+    else:
+        stride = np.append(np.cumprod(np.append(sizes[1:-1], 1)[::-1])[::-1], hidden.size).astype(np.int64)
+    pairs = reachable.state_actions
+    later, edge = np.zeros((pairs, int(sizes.max())), np.int32), np.zeros(pairs, np.int64)
+    theta = np.zeros((1, view.table.theta.shape[1]), np.uint64)
+    _list_changes(view.erased, reachable.graph, reachable.rows, later, edge, theta)
+    prior = product_of([component.prior for component in hidden.components])
+    return Mixed(view, reachable, Joint(sizes.astype(np.int64), stride, later, edge), prior)
+
+
+def product_of(marginals: list[Floats]) -> Floats:
+    """The joint distribution of independent components."""
+    b = np.ones(1)
+    for marginal in marginals:
+        b = np.outer(b, marginal).ravel()
+    return b
+
+
+@kernel
+def _list_changes(model: ErasedModel, graph: Graph, rows: Rows, later: Small, edge: Ints, theta: Words) -> None:
+    """Fill later and edge. Faults were found when the graph was built."""
+    for s in range(1, graph.states.shape[0]):
+        at = graph.first_edge[s]
+        for pair in range(graph.first[s], graph.first[s + 1]):
+            edge[pair] = at
+            at += rows.branches[graph.row[pair]]
+            component = rows.component[graph.row[pair]]
+            first, last = model.offsets[component], model.offsets[component + 1]
+            for row in range(first, last):
+                later[pair, row - first] = row - first
+                if model.evolves and component < model.offsets.shape[0] - 2:
+                    abi.evolve(model, graph.states, s, model.theta, row, graph.action[pair], theta)
+                    later[pair, row - first] = row_of(model, component, theta, row) - first

@@ -1,0 +1,48 @@
+"""Records: how a state or a hidden value is laid out in memory, and as the words that kernels see."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.jit import Words
+from pomdplite.errors import ModelError
+
+
+def record_dtype(fields: Mapping[str, Any]) -> np.dtype[Any]:
+    """An aligned record whose size is a whole number of 8-byte words."""
+    for name in fields:
+        if hasattr(np.record, name):
+            raise ModelError(f"a field cannot be called {name!r}: NumPy's records use that name; choose another.")
+    plain = np.dtype([(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()],
+                     align=True)  # fmt: skip
+    names = list(plain.names or ())
+    assert plain.fields is not None
+    return np.dtype(
+        {
+            "names": names,
+            "formats": [plain.fields[n][0] for n in names],
+            "offsets": [plain.fields[n][1] for n in names],
+            "itemsize": max(8, -(-plain.itemsize // 8) * 8),
+        },
+        align=True,
+    )
+
+
+def empty_record(dtype: np.dtype[Any]) -> Any:
+    """A record of zeros whose fields are read and written as attributes."""
+    return np.zeros(1, dtype).view(np.recarray)[0]
+
+
+def to_words(dtype: np.dtype[Any], record: Any) -> Words:
+    """A record as words, with padding zeroed and -0.0 made 0.0 so that equal records are equal words."""
+    whole = np.zeros(1, dtype)
+    for name in dtype.names or ():
+        value = np.asarray(record[name])
+        whole[0][name] = value + 0.0 if value.dtype.kind == "f" else value
+    return whole.view(np.uint64)
+
+
+def from_words(dtype: np.dtype[Any], words: Words) -> Any:
+    """The record (a copy) that these words hold."""
+    return np.array(words[: dtype.itemsize // 8]).view(dtype).view(np.recarray)[0]

@@ -1,0 +1,239 @@
+"""The spaces of a model: the observed state X, and the hidden parameter Θ with its prior."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.jit import Floats
+from pomdplite.errors import ModelError
+from pomdplite.model.records import empty_record, record_dtype
+
+
+def _array_item(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Truth values in arrays are kept as 0 and 1: Numba has no arrays of bool inside records."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
+def _is_name(values: Any) -> bool:
+    return isinstance(values, str)
+
+
+class State:
+    """The layout of the observed state x.
+
+    Each field is a type (`bool`, `int`, `float` or a NumPy type), a tuple of names (the field then holds
+    the number of one of them), or `(type, shape)` for an array:
+
+        State(row=int, col=int, door=("open", "shut"), seen=(bool, 4))
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        if not fields:
+            fields = {"_": int}  # a model with nothing observed has one state
+        self.labels: dict[str, tuple[str, ...]] = {}
+        formats: dict[str, Any] = {}
+        for name, kind in fields.items():
+            if isinstance(kind, (tuple, list)) and kind and all(_is_name(v) for v in kind):
+                self.labels[name] = tuple(kind)
+                formats[name] = np.int64
+            elif isinstance(kind, tuple):
+                if len(kind) != 2:
+                    raise ModelError(
+                        f"State field {name!r}: give a type, a tuple of names or (type, shape), not {kind!r}."
+                    )
+                formats[name] = (_array_item(self._scalar(name, kind[0])), kind[1])
+            else:
+                formats[name] = self._scalar(name, kind)
+        self.dtype = record_dtype(formats)
+        self.words = self.dtype.itemsize // 8
+
+    @staticmethod
+    def _scalar(name: str, kind: Any) -> np.dtype[Any]:
+        try:
+            dtype = np.dtype(kind)
+        except TypeError:
+            dtype = np.dtype(object)
+        if dtype.kind not in "biuf":
+            raise ModelError(
+                f"State field {name!r}: {kind!r} is not a type a state can hold; use bool, int, float, "
+                "a NumPy number type, a tuple of names, or (type, shape) for an array."
+            )
+        return dtype
+
+    def describe(self, x: Any) -> str:
+        """A state in words: `row=3 door=open`."""
+        parts = []
+        for name in self.dtype.names or ():
+            value = x[name]
+            if name in self.labels and 0 <= int(value) < len(self.labels[name]):
+                parts.append(f"{name}={self.labels[name][int(value)]}")
+            elif np.ndim(value):
+                parts.append(f"{name}={np.asarray(value).tolist()}")
+            elif name != "_":
+                parts.append(f"{name}={value.item() if hasattr(value, 'item') else value}")
+        return " ".join(parts) or "the only state"
+
+
+@dataclass(frozen=True)
+class Component:
+    """One independent hidden component: its values, their names and their prior."""
+
+    name: str
+    labels: tuple[str, ...]
+    values: tuple[Any, ...]  # what theta.<field> holds: the number itself, or the index of a name
+    prior: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class independent:
+    """`count` independent components that share their values: theta.<field>[i] is the i-th.
+
+    `values` as in `Hidden`; `prior` may be one row for all or one row per component.
+    """
+
+    count: int
+    values: Any
+    prior: Any = None
+
+
+class Hidden:
+    """The hidden parameter θ: one or more independent components, each with a finite set of values.
+
+    A component is a tuple of names or numbers (uniform prior) or a dictionary from value to probability;
+    `independent(n, values)` makes an array of n of them:
+
+        Hidden(tiger=("left", "right"))
+        Hidden(mass={0.5: 0.7, 1.0: 0.2, 2.0: 0.1})
+        Hidden(rocks=independent(8, ("bad", "good")))
+
+    In the model's functions theta.tiger is the index of a name, theta.mass the number itself.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        if not fields:
+            raise ModelError("Hidden needs at least one component, for example Hidden(tiger=('left', 'right')).")
+        formats: dict[str, Any] = {}
+        self.components: list[Component] = []
+        self._places: list[tuple[str, int | None]] = []  # component -> (field, index in it)
+        for name, field in fields.items():
+            if isinstance(field, independent):
+                values, prior = self._values(name, field.values, field.prior, field.count)
+                formats[name] = (_array_item(self._kind(values)), (field.count,))
+                for i in range(field.count):
+                    self._add(f"{name}[{i}]", name, i, values, prior[i])
+            else:
+                values, prior = self._values(name, field, None, 1)
+                formats[name] = self._kind(values)
+                self._add(name, name, None, values, prior[0])
+        self.dtype = record_dtype(formats)
+        self.words = self.dtype.itemsize // 8
+
+    def _add(self, title: str, field: str, index: int | None, values: tuple[Any, ...], prior: Floats) -> None:
+        labels = tuple(str(v) for v in values)
+        stored = tuple(range(len(values))) if any(_is_name(v) for v in values) else values
+        self.components.append(Component(title, labels, stored, prior))
+        self._places.append((field, index))
+
+    @staticmethod
+    def _values(name: str, values: Any, prior: Any, count: int) -> tuple[tuple[Any, ...], Floats]:
+        if isinstance(values, Mapping):
+            if prior is not None:
+                raise ModelError(f"Hidden component {name!r}: the prior is given twice.")
+            prior, values = list(values.values()), tuple(values)
+        if not isinstance(values, Iterable) or isinstance(values, (str, set, frozenset)):
+            raise ModelError(
+                f"Hidden component {name!r}: give its values, for example ('left', 'right'), not {values!r}."
+            )
+        values = tuple(values)
+        if not values:
+            raise ModelError(f"Hidden component {name!r} has no values.")
+        if len(set(values)) != len(values):
+            raise ModelError(f"Hidden component {name!r} lists a value twice: {values!r}.")
+        wrong = [v for v in values if not isinstance(v, (str, bool, int, float, np.number, np.bool_))]
+        if wrong:
+            raise ModelError(
+                f"Hidden component {name!r}: a value is a name or a number, not {wrong[0]!r}; number the values and "
+                "keep what they stand for in an array of the model."
+            )
+        named = [_is_name(v) for v in values]
+        if any(named) and not all(named):
+            raise ModelError(f"Hidden component {name!r} mixes names and numbers: {values!r}.")
+        n = len(values)
+        weights = np.full(n, 1.0 / n) if prior is None else np.asarray(prior, float)
+        try:
+            rows = np.broadcast_to(weights, (count, n))
+        except ValueError:
+            raise ModelError(
+                f"Hidden component {name!r}: the prior has shape {weights.shape}; expected {n} numbers"
+                + (f", or {count} rows of {n}." if count > 1 else ".")
+            ) from None
+        for row in rows:
+            if not np.all(np.isfinite(row)) or np.any(row < 0) or abs(row.sum() - 1) > 1e-6:
+                raise ModelError(
+                    f"Hidden component {name!r}: the prior {row.tolist()} is not a probability distribution "
+                    f"(it sums to {row.sum():g})."
+                )
+        return values, rows / rows.sum(axis=1, keepdims=True)
+
+    @staticmethod
+    def _kind(values: tuple[Any, ...]) -> np.dtype[Any]:
+        if any(_is_name(v) for v in values):
+            return np.dtype(np.int64)
+        kind = np.asarray(values).dtype
+        return np.dtype({"b": np.bool_, "f": np.float64}.get(kind.kind, np.int64))
+
+    def record(self, indices: Sequence[int]) -> Any:
+        """The record of θ in which component c has its value number indices[c]."""
+        theta = empty_record(self.dtype)
+        for component, (field, place), i in zip(self.components, self._places, indices, strict=True):
+            if place is None:
+                theta[field] = component.values[i]
+            else:
+                theta[field][place] = component.values[i]
+        return theta
+
+    def indices(self, theta: Any) -> list[int | None]:
+        """For each component the number of its value in this record, None if it is not one of its values."""
+        found: list[int | None] = []
+        for component, (field, place) in zip(self.components, self._places, strict=True):
+            value = theta[field] if place is None else theta[field][place]
+            found.append(next((i for i, v in enumerate(component.values) if v == value), None))
+        return found
+
+    def describe(self, theta: Any) -> str:
+        """A hidden value in words: `tiger=left`."""
+        return " ".join(
+            f"{c.name}={c.labels[i] if i is not None else '?'}"
+            for c, i in zip(self.components, self.indices(theta), strict=True)
+        )
+
+    @property
+    def size(self) -> int:
+        """|Θ|, the number of joint values."""
+        return math.prod(len(c) for c in self.components)
+
+
+class Population:
+    """A hidden parameter that cannot be listed: the layout of θ, fields as in `State`.
+
+    The model draws it with prior(m, theta, random) and the belief is a population of such draws (particles).
+    """
+
+    components: tuple[Component, ...] = ()
+
+    def __init__(self, **fields: Any) -> None:
+        if not fields:
+            raise ModelError("Population needs the fields of θ, for example Population(cells=(np.uint64, 2)).")
+        layout = State(**fields)
+        self.dtype, self.words, self.describe = layout.dtype, layout.words, layout.describe
+
+    @property
+    def size(self) -> None:
+        """|Θ| is not known."""
+        return None

@@ -1,0 +1,1 @@
+"""DESPOT (Ye, Somani, Hsu, Lee 2017)."""

@@ -1,0 +1,1 @@
+"""POMCP (Silver and Veness 2010)."""

@@ -1,0 +1,1 @@
+"""Battleship (Silver and Veness 2010)."""

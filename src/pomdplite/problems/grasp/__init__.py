@@ -1,0 +1,1 @@
+"""Grasping a cup by touch."""

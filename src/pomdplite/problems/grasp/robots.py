@@ -1,0 +1,24 @@
+"""The grasping task with a robot's geometry, fitted to what its hand does in simulation (benchmarks/fit_grasp.py).
+
+A cup stands anywhere in its cell (spread), and `mismatch` and `noise` leave room for what the geometry does not say, so
+that one surprise does not rule the true place out.
+"""
+
+from pomdplite.problems.grasp.geometry import Geometry
+from pomdplite.problems.grasp.rules import Grasp
+
+GANTRY = Geometry(inward=0.9, held_near=0.0, held_far=0.095, spread=0.005)
+JACO = Geometry(
+    opening=0.111, flare=0.004, finger_length=0.071, finger_thickness=0.007, palm=0.024, cup_radius=0.035, inward=0.5,
+    held_side=0.06, held_near=0.0, held_far=0.085, spread=0.005,
+)  # fmt: skip
+
+
+def grasp_gantry() -> Grasp:
+    """For the two-finger gantry."""
+    return Grasp(GANTRY, noise=0.01, mismatch=0.005, beta=0.5)
+
+
+def grasp_jaco() -> Grasp:
+    """For the Kinova Jaco."""
+    return Grasp(JACO, noise=0.01, mismatch=0.005, beta=0.5)

@@ -1,0 +1,1 @@
+"""RockSample (Smith and Simmons 2004)."""

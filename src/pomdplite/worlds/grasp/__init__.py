@@ -1,0 +1,1 @@
+"""The grasping task in MuJoCo: the scene, and two robots."""
