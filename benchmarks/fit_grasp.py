@@ -81,7 +81,7 @@ def fit_window(world, geometry):
 
 if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else "jaco"
-    model = pl.make(f"grasp-{name}")
+    model = pl.make_model(f"grasp-{name}")
     with make_world(name, model) as world:
         given = {name: getattr(model.geometry, name) for name in ("cup_radius", "inward", "spread")}
         print(fit_window(world, fit_shapes(world, Geometry(**given))))

@@ -20,7 +20,7 @@ from rich.table import Table
 import pomdplite as pl
 from pomdplite.compile import abi
 from pomdplite.compile.jit import kernel
-from pomdplite.mdp.outcomes import outcomes, room
+from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.value_iteration import ValueIteration
 
@@ -93,22 +93,22 @@ def best_of(times: int, function: Callable[[], object]) -> float:
 
 def model_calls(table: Table) -> None:
     """Model functions of RockSample(7,8) called from a kernel, beside the same functions run by Python."""
-    model = pl.make("rocksample-7-8")
+    model = pl.make_model("rocksample-7-8")
     view = model.kernel_view()
     x, n = view.root().reshape(1, -1), 2_000_000
     y, p, z = np.zeros((1, 1), np.uint64), np.zeros(1), np.zeros(3)
     record, theta = model.initial_state(), model.hidden.record([1] * 8)
-    out = room(view.erased, 4)
+    out = allocate_outcomes(view.kernel_model, 4)
     cases = (
         (
             "transition",
-            lambda k: transitions(view.erased, x, y, p, k),
+            lambda k: transitions(view.kernel_model, x, y, p, k),
             lambda: model.plain.transition(record, theta, 1),
         ),
-        ("reward", lambda k: rewards(view.erased, x, k), lambda: model.plain.reward(record, theta, 2)),
+        ("reward", lambda k: rewards(view.kernel_model, x, k), lambda: model.plain.reward(record, theta, 2)),
         (
             "observation",
-            lambda k: observations(view.erased, x, z, k),
+            lambda k: observations(view.kernel_model, x, z, k),
             lambda: model.plain.observation(record, theta, 6),
         ),
     )
@@ -117,21 +117,21 @@ def model_calls(table: Table) -> None:
         fast = best_of(3, lambda compiled=compiled: compiled(n)) / n
         slow = best_of(3, lambda interpreted=interpreted: [interpreted() for _ in range(500)]) / 500
         table.add_row(f"{name} from a kernel", f"{1 / fast / 1e6:.0f} million/s", f"{slow / fast:,.0f} × interpreted")
-    expansions(view.erased, x, out, 10)
-    fast = best_of(3, lambda: expansions(view.erased, x, out, n // 4)) / (n // 4)
+    expansions(view.kernel_model, x, out, 10)
+    fast = best_of(3, lambda: expansions(view.kernel_model, x, out, n // 4)) / (n // 4)
     table.add_row("outcomes of a state-action", f"{1 / fast / 1e6:.1f} million/s", "T, Z, R, φ under both values")
 
 
 def plain_sweep(view, graph, rows, values, v, gamma):
     """One sweep in vectorised NumPy, for comparison: every action of RockSample has one next state."""
-    q = values.internal[graph.row] + gamma * v[graph.next]
+    q = values.internal[graph.step] + gamma * v[graph.next]
     v[1:] = np.maximum.reduceat(q, graph.first[1:-1])
     return v
 
 
 def solver(table: Table, name: str) -> None:
     """Building the graph once, solving it cold, and solving it again after an observation."""
-    model = pl.make(name)
+    model = pl.make_model(name)
     view = model.kernel_view()
     started = time.perf_counter()
     reachable = build(view, view.root())
@@ -155,7 +155,7 @@ def solver(table: Table, name: str) -> None:
     warm = float(np.median(times))
     table.add_row(f"{name}: solve after a look", f"{1e3 * warm:.1f} ms", f"{cold / warm:.1f} × faster than cold")
     values, v = warm_solver._rows, np.zeros(reachable.states)
-    sweep = best_of(3, lambda: plain_sweep(view, reachable.graph, reachable.rows, values, v, 0.95))
+    sweep = best_of(3, lambda: plain_sweep(view, reachable.graph, reachable.distinct, values, v, 0.95))
     table.add_row(
         f"{name}: one sweep in NumPy", f"{1e3 * sweep:.1f} ms", f"a whole cold solve is {cold / sweep:.2f} of it"
     )
@@ -163,7 +163,7 @@ def solver(table: Table, name: str) -> None:
 
 def search_speed(name: str, **parameters: object) -> tuple[float, float, float]:
     """(simulations, model steps, nodes) per second of UCT in the first decisions of an episode."""
-    planner = pl.PomdpLite(pl.make(name), solver="uct", **parameters)
+    planner = pl.PomdpLite(pl.make_model(name), solver="uct", **parameters)
     world = pl.ModelWorld(planner.model)
     world.reset(1)
     planner.reset(1)
@@ -213,7 +213,7 @@ def pomdp_py_speed() -> float | None:
         from pomdp_py.problems.rocksample.rocksample_problem import RockSampleProblem, RockType, State
     except ImportError:
         return None
-    rocks = {tuple(place): i for i, place in enumerate(pl.make("rocksample-7-8").rocks.tolist())}
+    rocks = {tuple(place): i for i, place in enumerate(pl.make_model("rocksample-7-8").rocks.tolist())}
     chance = np.random.default_rng(1)
 
     def state() -> State:
@@ -236,7 +236,7 @@ def growth(table: Table) -> None:
     table.add_row("µs per simulation against rocks, on a 10 × 10 grid", ", ".join(costs), "2^k hidden values")
     costs = []
     for particles in (250, 500, 1000, 2000):
-        planner = pl.PomdpLite(pl.make("battleship-10-5"), sims=1, particles=particles)
+        planner = pl.PomdpLite(pl.make_model("battleship-10-5"), sims=1, particles=particles)
         world = pl.ModelWorld(planner.model)
         world.reset(1)
         planner.reset(1)
@@ -253,7 +253,7 @@ def growth(table: Table) -> None:
 
 def budgets(table: Table) -> None:
     """How well a time budget is kept: the longest of twenty decisions."""
-    planner_model = pl.make("rocksample-11-11")
+    planner_model = pl.make_model("rocksample-11-11")
     kept = []
     for seconds in (0.01, 0.1, 0.5):
         planner = pl.PomdpLite(planner_model, solver="uct", time=seconds)

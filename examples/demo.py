@@ -22,7 +22,7 @@ def main() -> None:
     with console.status(
         "compiling for the first time (half a minute; later runs start at once) and building the model"
     ):
-        model = pl.make("rocksample-7-8")
+        model = pl.make_model("rocksample-7-8")
         planners = [pl.PomdpLite(model), pl.MeanMdp(model)]
         for planner in planners:
             planner.reset()

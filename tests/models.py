@@ -162,7 +162,7 @@ class Parts(pl.Model):
     state = pl.State(place=np.int64)
     observations = ("no", "yes")
     discount = 0.9
-    outcomes = 2
+    next_states = 2
 
     def __init__(self, seed: int, values: int = 2, places: int = 3, count: int = 3) -> None:
         rng = np.random.default_rng(seed)

@@ -80,9 +80,9 @@ def test_sound_after_ten_thousand_updates():
 def test_an_impossible_observation_is_named_and_leaves_the_belief_as_it_was():
     belief = pl.initial_belief(pl.Tiger())
     x = belief.view.model.initial_state()
-    with pytest.raises(pl.ImpossibleObservation, match="observing '–' is impossible after 'listen'"):
+    with pytest.raises(pl.ImpossibleObservationError, match="observing '–' is impossible after 'listen'"):
         belief.update(x, "listen", x, None)
-    with pytest.raises(pl.ImpossibleObservation, match=r"next state x' = \(opened=left\) is impossible"):
+    with pytest.raises(pl.ImpossibleObservationError, match=r"next state x' = \(opened=left\) is impossible"):
         belief.update(x, "listen", {"opened": 1}, "hear-left")
     np.testing.assert_allclose(belief.vector, [0.5, 0.5])
 
@@ -94,7 +94,7 @@ def test_a_certain_sensor_rules_values_out_for_good():
     belief.update(x, "listen", x, "hear-left")
     assert belief.vector.tolist() == [1.0, 0.0]
     assert belief.entropy() == 0.0
-    with pytest.raises(pl.ImpossibleObservation, match="still possible"):
+    with pytest.raises(pl.ImpossibleObservationError, match="still possible"):
         belief.update(x, "listen", x, "hear-right")
 
 

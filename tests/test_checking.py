@@ -19,7 +19,7 @@ def findings(base=pl.Tiger, *args, **functions) -> str:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_shipped_problems_are_right(name):
-    report = pl.check_model(pl.make(name), states=60, calls=1500)
+    report = pl.check_model(pl.make_model(name), states=60, calls=1500)
     assert report.ok and not report.findings and report.states > 0
 
 
@@ -40,7 +40,7 @@ class Walk(pl.Model):
     hidden = pl.Hidden(slope=(0.2, 0.7))
     actions = ("step",)
     discount = 0.9
-    outcomes = 2
+    next_states = 2
     sum, extra = 1.0, 0.0
 
     def transition(m, x, theta, a, y, p):

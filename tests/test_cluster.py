@@ -111,10 +111,10 @@ def test_offline_solutions_users_models_and_those_who_cannot_on_a_cluster(tmp_pa
         {"problems": ["robot.py:Robot", "rocksample-4-4"], "planners": ["sarsop", "qmdp"], "sarsop": {"trials": 10}},
         {"problems": ["battleship-5-2"], "planners": ["qmdp"]},
     ]
-    mixed = pl.Study("mixed", cells=cells, episodes=10)
+    momdp = pl.Study("mixed", cells=cells, episodes=10)
     with cluster(workers=1) as (address, _, _):
-        spread = mixed.run(tmp_path / "spread.db", dask=address)
-    assert facts(spread) == facts(mixed.run(tmp_path / "alone.db", workers=1))
+        spread = momdp.run(tmp_path / "spread.db", dask=address)
+    assert facts(spread) == facts(momdp.run(tmp_path / "alone.db", workers=1))
     assert spread.cells[-1].reason == "Battleship: its hidden values cannot be listed."
 
 

@@ -46,19 +46,19 @@ def cache(tmp_path_factory) -> Path:
 
 def test_a_second_process_compiles_nothing_not_even_for_a_new_model(cache):
     """Kernels are compiled once for all models; a model's own functions once for that model."""
-    first, compiled = play(cache, "model = pl.make('tiger')")
+    first, compiled = play(cache, "model = pl.make_model('tiger')")
     assert compiled > 100
-    assert play(cache, "model = pl.make('tiger')") == (first, 0)
-    _, other = play(cache, "model = pl.make('rocksample-4-4')", small=False)
+    assert play(cache, "model = pl.make_model('tiger')") == (first, 0)
+    _, other = play(cache, "model = pl.make_model('rocksample-4-4')", small=False)
     assert 0 < other < compiled / 3  # its own functions, no kernel
-    assert play(cache, "model = pl.make('rocksample-4-4')", small=False)[1] == 0
+    assert play(cache, "model = pl.make_model('rocksample-4-4')", small=False)[1] == 0
     # other constants and array sizes of the same class compile nothing either
     assert play(cache, "model = pl.RockSample(3, [(0, 0), (1, 2), (2, 2), (0, 2)])", small=False)[1] == 0
 
 
 def test_everything_runs_without_compiling_at_all(cache):
-    compiled, _ = play(cache, "model = pl.make('tiger')")
-    interpreted, passes = play(cache, "model = pl.make('tiger')", NUMBA_DISABLE_JIT="1")
+    compiled, _ = play(cache, "model = pl.make_model('tiger')")
+    interpreted, passes = play(cache, "model = pl.make_model('tiger')", NUMBA_DISABLE_JIT="1")
     assert (interpreted, passes) == (compiled, 0)
 
 
@@ -99,7 +99,7 @@ def test_a_changed_helper_is_compiled_anew(tmp_path):
             "    def transition(m, x, theta, a, y): pass\n"
             "    def reward(m, x, theta, a): return extra(1.0)\n"
         )
-        planner = pl.MeanMdp(pl.make(f"{tmp_path}/helper_model.py:Bet"))
+        planner = pl.MeanMdp(pl.make_model(f"{tmp_path}/helper_model.py:Bet"))
         planner.reset()
         values.append(planner.decide().value)
     assert values == [1.0, 2.0]
@@ -193,13 +193,13 @@ def test_what_cannot_be_compiled_is_told_by_function_and_line(name, function, ca
     ("functions", "message"),
     [
         ({"reward": lambda m, x, a: 0.0}, r"reward must take \(m, x, theta, a\), but takes \(m, x, a\)"),
-        ({"transition": lambda m, x, theta, a, y, p: None}, "set outcomes to their greatest number"),
+        ({"transition": lambda m, x, theta, a, y, p: None}, "set next_states to the most that any action has"),
         ({"discount": 1.5, "__init__": lambda self: None}, "discount must be a number from 0 to 1, not 1.5"),
         ({"actions": ("go", "go")}, "different names"),
         ({"hidden": ("left", "right")}, r"hidden must be a pomdplite.Hidden"),
         ({"observation": None}, "names observations but has no function observation"),
         ({"reward": None}, "has no function reward"),
-        ({"outcomes": 0}, "outcomes must be a whole number"),
+        ({"next_states": 0}, "next_states must be a whole number"),
     ],
 )
 def test_an_incomplete_tuple_is_told(functions, message):
@@ -224,7 +224,7 @@ def test_what_a_function_raises_is_told_with_its_place():
 
 
 def value_of(path: Path) -> list[float]:
-    planner = pl.MeanMdp(pl.make(f"{path}:Bet"))
+    planner = pl.MeanMdp(pl.make_model(f"{path}:Bet"))
     planner.reset()
     return planner.decide().mean_reward.tolist()
 
@@ -300,7 +300,7 @@ def test_states_and_hidden_values_may_hold_arrays_of_truth_values():
             return a
 
     assert pl.check_model(Lamps()).ok
-    for planner in (pl.PomdpLite(Lamps(), beta=0.1), pl.BayesOptimal(Lamps(), horizon=4)):
+    for planner in (pl.PomdpLite(Lamps(), beta=0.1), pl.BayesOptimal(Lamps(), search_depth=4)):
         planner.reset()
         assert planner.decide().value > 0
 
@@ -369,7 +369,7 @@ def test_a_global_list_is_told():
     ("attributes", "message"),
     [
         ({"beta": -3.0}, "beta must be a number of at least 0"),
-        ({"max_steps": 0}, "max_steps must be a whole number"),
+        ({"horizon": 0}, "horizon must be a whole number"),
         ({"actions": 4}, "actions must list at least one"),
         ({"huge": 10**30}, "does not fit 64 bits"),
     ],

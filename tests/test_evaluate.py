@@ -17,7 +17,7 @@ def test_workers_change_nothing():
 
 def test_an_episode_does_not_depend_on_those_before_it():
     many = pl.evaluate("rocksample-7-8", episodes=12, seed=4)
-    planner, world = pl.PomdpLite(pl.make("rocksample-7-8")), None
+    planner, world = pl.PomdpLite(pl.make_model("rocksample-7-8")), None
     world = pl.ModelWorld(planner.model)
     for index in (11, 3):
         assert pl.run_episode(planner, world, 4, index).discounted == many.episodes[index].discounted
@@ -72,7 +72,7 @@ def test_rocksample_7_8_is_in_the_range_of_the_best_planners():
 
 def test_an_episode_is_cut_at_its_limit_and_says_so():
     class Patient(pl.Tiger):
-        max_steps = 2
+        horizon = 2
 
     result = pl.evaluate(Patient(), episodes=5, beta=100.0)
     assert result.cut == 5 and result.steps_mean == 2 and result.success_rate == 0.0

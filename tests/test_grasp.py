@@ -6,8 +6,8 @@ from known_values import GRASP_BAYES_OPTIMAL, GRASP_CUP_KNOWN
 
 import pomdplite as pl
 from pomdplite.experiments import run_episode
-from pomdplite.mdp.full_information import informed_values
-from pomdplite.mdp.momdp import mixed_form
+from pomdplite.mdp.full_information import full_information_values
+from pomdplite.mdp.momdp import momdp_form
 from pomdplite.model.records import to_words
 from pomdplite.problems.grasp.geometry import Geometry, tables
 from pomdplite.problems.grasp.rules import FORWARD, LEFT, RIGHT
@@ -26,12 +26,12 @@ def play(model, cup, actions):
     world = AtCup(model)
     at = int(np.argmin(np.abs(model.cups - np.array(cup)).sum(axis=1)))
     world.reset(0, at)
-    outcomes = [world.step(model.action_index(a)) for a in actions]
-    return [model.observation_name(o.o) for o in outcomes], [o.reward for o in outcomes], world.x
+    results = [world.step(model.action_index(a)) for a in actions]
+    return [model.observation_name(o.o) for o in results], [o.reward for o in results], world.x
 
 
 def test_the_task_is_the_papers():
-    model = pl.make("grasp")
+    model = pl.make_model("grasp")
     assert (len(model.actions), len(model.observations), len(model.cups)) == (7, 6, 42)
     assert len(model.sides) * len(model.depths) == 15 * 22
 
@@ -99,9 +99,9 @@ def test_flared_fingers_are_felt_when_pushed_onto_the_cup():
 
 def test_knowing_the_cup_is_worth_what_the_independent_program_found():
     model = pl.Grasp()
-    mixed = mixed_form(model)
-    values = informed_values(mixed, model.discount)
-    assert abs(values[mixed.reachable.find(mixed.view.root())].mean() - GRASP_CUP_KNOWN) < 0.005
+    momdp = momdp_form(model)
+    values = full_information_values(momdp, model.discount)
+    assert abs(values[momdp.reachable.find(momdp.view.root())].mean() - GRASP_CUP_KNOWN) < 0.005
 
 
 def test_pomdp_lite_has_the_bayes_optimal_value_and_never_fails():

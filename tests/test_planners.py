@@ -86,7 +86,7 @@ def test_the_bounds_of_a_short_search_hold_those_of_a_long_one(m):
     assume(0 not in m.terminal)
     bounds = []
     for horizon in (1, 3, 6):
-        planner = pl.BayesOptimal(m.model(), horizon=horizon, nodes=30_000)
+        planner = pl.BayesOptimal(m.model(), search_depth=horizon, nodes=30_000)
         planner.reset()
         bounds.append(planner.decide().bounds)
     for (low, high), (tighter_low, tighter_high) in pairwise(bounds):
@@ -110,7 +110,7 @@ def test_pomdp_lite_with_the_problems_beta_is_bayes_optimal_on_tiger():
 
 
 def test_mean_mdp_does_not_explore():
-    planner = pl.MeanMdp(pl.make("rocksample-4-4"))
+    planner = pl.MeanMdp(pl.make_model("rocksample-4-4"))
     planner.reset()
     decision = planner.decide()
     assert decision.name == "east" and decision.bonus_part.tolist() == [0.0] * len(decision.q)

@@ -9,13 +9,13 @@ from pomdplite.testing import problem_conforms
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_conforms(name):
-    problem_conforms(pl.make(name))
+    problem_conforms(pl.make_model(name))
 
 
 @pytest.mark.parametrize("name", ROCKSAMPLE_STATES)
 def test_rocksample_has_the_papers_number_of_states(name):
     """The mask of sampled rocks comes from φ by itself; all terminal states are one more."""
-    view = pl.make(f"rocksample-{name}").kernel_view()
+    view = pl.make_model(f"rocksample-{name}").kernel_view()
     assert build(view, view.root()).states == ROCKSAMPLE_STATES[name] + 1
 
 
@@ -53,16 +53,16 @@ def test_bad_maps_are_refused(arguments, message):
 
 def test_unknown_names_are_told(tmp_path):
     with pytest.raises(pl.UsageError, match="no problem 'tigger'; there are tiger"):
-        pl.make("tigger")
+        pl.make_model("tigger")
     with pytest.raises(pl.UsageError, match=r"no file .*nowhere.py"):
-        pl.make("nowhere.py:Robot")
+        pl.make_model("nowhere.py:Robot")
     (tmp_path / "robot.py").write_text("import pomdplite as pl\nclass Robot(pl.Tiger): pass\nx = = 1\n")
     with pytest.raises(pl.UsageError, match=r"robot.py, line 3: SyntaxError"):
-        pl.make(f"{tmp_path}/robot.py:Robot")
+        pl.make_model(f"{tmp_path}/robot.py:Robot")
     (tmp_path / "robot.py").write_text("import pomdplite as pl\nclass Robot(pl.Tiger): pass\n1 / 0\n")
     with pytest.raises(pl.UsageError, match=r"robot.py, line 3: ZeroDivisionError"):
-        pl.make(f"{tmp_path}/robot.py:Robot")
+        pl.make_model(f"{tmp_path}/robot.py:Robot")
     (tmp_path / "robot.py").write_text("import pomdplite as pl\nclass Robot(pl.Tiger): pass\nbot = Robot(0.7)\n")
     with pytest.raises(pl.UsageError, match="no model 'Rover'; it has Robot, bot"):
-        pl.make(f"{tmp_path}/robot.py:Rover")
-    assert pl.make(f"{tmp_path}/robot.py:bot").accuracy == 0.7
+        pl.make_model(f"{tmp_path}/robot.py:Rover")
+    assert pl.make_model(f"{tmp_path}/robot.py:bot").accuracy == 0.7

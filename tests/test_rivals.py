@@ -9,11 +9,11 @@ from models import ChangingParts, Parts, Tables, best_value, outcomes, start, ta
 import pomdplite as pl
 from pomdplite.beliefs import UnweightedParticles
 from pomdplite.compile import abi
-from pomdplite.mdp.full_information import informed_values
-from pomdplite.mdp.momdp import mixed_form
+from pomdplite.mdp.full_information import full_information_values
+from pomdplite.mdp.momdp import momdp_form
 
 
-def informed_reference(m: Tables) -> np.ndarray:
+def full_information_reference(m: Tables) -> np.ndarray:
     """V_θ(x) as [x, present θ], by plain value iteration."""
     xs, thetas, actions, _ = m.t.shape
     v = np.zeros((xs, thetas))
@@ -40,10 +40,10 @@ def informed_reference(m: Tables) -> np.ndarray:
 @given(data=st.data())
 def test_informed_values_are_those_of_each_mdp(layered, data):
     m = data.draw(tables(layered=layered).filter(lambda m: 0 not in m.terminal))
-    mixed = mixed_form(m.model())
-    values, expected = informed_values(mixed, m.discount), informed_reference(m)
-    for state in range(1, mixed.reachable.states):
-        x = int(mixed.view.record(mixed.reachable.graph.states[state])[0])
+    momdp = momdp_form(m.model())
+    values, expected = full_information_values(momdp, m.discount), full_information_reference(m)
+    for state in range(1, momdp.reachable.states):
+        x = int(momdp.view.record(momdp.reachable.graph.states[state])[0])
         np.testing.assert_allclose(values[state], expected[x], atol=1e-6)
 
 
@@ -52,11 +52,11 @@ def test_informed_values_are_those_of_each_mdp(layered, data):
 def test_informed_values_of_components_are_those_of_their_product(kind, seed):
     """The same model with θ by components and listed as a whole."""
     model = kind(seed, 3)
-    mixed = mixed_form(model)
-    values = informed_values(mixed, model.discount)
+    momdp = momdp_form(model)
+    values = full_information_values(momdp, model.discount)
     whole = pl.BayesOptimal(model)
     whole.prepare()
-    root, there = mixed.reachable.find(mixed.view.root()), whole.reachable.find(whole.view.root())
+    root, there = momdp.reachable.find(momdp.view.root()), whole.reachable.find(whole.view.root())
     np.testing.assert_allclose(values[root], whole.upper[there], atol=1e-6)
 
 
@@ -159,12 +159,12 @@ def test_what_nothing_explains_is_told():
     model = pl.RockSample(2, [(0, 1), (1, 1)])
     particles = UnweightedParticles(model.kernel_view(), 50)
     x = particles.view.root()
-    with pytest.raises(pl.ImpossibleObservation, match="none of 50 particles explains"):
+    with pytest.raises(pl.ImpossibleObservationError, match="none of 50 particles explains"):
         particles.advance(x, model.action_index("east"), x, 2)
 
 
 def test_the_same_seed_and_simulations_give_the_same_decision():
-    model = pl.make("rocksample-4-4")
+    model = pl.make_model("rocksample-4-4")
     for make in (
         lambda: pl.Pomcp(model, sims=2000),
         lambda: pl.PomcpExact(model, sims=2000),
@@ -181,7 +181,7 @@ def test_the_same_seed_and_simulations_give_the_same_decision():
 @pytest.mark.parametrize("name", ["pomcp", "pomcp-exact", "despot"])
 @pytest.mark.parametrize("seconds", [0.02, 0.1])
 def test_the_time_budget_is_kept(name, seconds):
-    planner = pl.make_planner(name, pl.make("rocksample-7-8"), time=seconds)
+    planner = pl.make_planner(name, pl.make_model("rocksample-7-8"), time=seconds)
     planner.reset()
     planner.decide()
     taken = min(planner.decide().seconds for _ in range(5))
@@ -190,17 +190,17 @@ def test_the_time_budget_is_kept(name, seconds):
 
 def test_despot_prunes_with_lambda():
     """A high price of nodes leaves the default policy: straight to the exit."""
-    model = pl.make("rocksample-4-4")
+    model = pl.make_model("rocksample-4-4")
     free, dear = pl.Despot(model, sims=60), pl.Despot(model, sims=60, pruning=1.0)
     for planner in (free, dear):
         planner.reset(2)
     assert free.decide().value > dear.decide().value + 0.5
     assert dear.decide().name == "east"
-    assert dear.decide().depth <= free.decide().depth
+    assert dear.decide().deepest <= free.decide().deepest
 
 
 def test_qmdp_ties_decide_how_good_it_is():
-    model = pl.make("rocksample-4-4")
+    model = pl.make_model("rocksample-4-4")
     informative = pl.evaluate(model, pl.Qmdp(model), 300, 1)
     drawn = pl.evaluate(model, pl.Qmdp(model, ties="random"), 300, 1)
     gap, error = informative.difference(drawn)
@@ -208,35 +208,35 @@ def test_qmdp_ties_decide_how_good_it_is():
 
 
 def test_qmdp_says_what_does_not_fit():
-    with pytest.raises(pl.TooLarge, match=r"50 states × 256 values of θ, 0\.0 GB"):
-        pl.Qmdp(pl.make("rocksample-7-8"), memory=1e-5).prepare()
+    with pytest.raises(pl.TooLargeError, match=r"50 states × 256 values of θ, 0\.0 GB"):
+        pl.Qmdp(pl.make_model("rocksample-7-8"), memory=1e-5).prepare()
 
 
 @pytest.mark.parametrize("name", ["qmdp", "sarsop"])
 def test_a_hidden_parameter_that_cannot_be_listed_is_told(name):
-    with pytest.raises(pl.TooLarge, match="hidden values cannot be listed"):
-        pl.make_planner(name, pl.make("battleship-5-2")).prepare()
+    with pytest.raises(pl.TooLargeError, match="hidden values cannot be listed"):
+        pl.make_planner(name, pl.make_model("battleship-5-2")).prepare()
 
 
 @pytest.mark.parametrize("problem", ["rocksample-4-4", "battleship-6-3"])
 def test_preferred_actions_are_legal_and_upper_bounds_hold(problem):
     """Along random episodes: hints are what they say they are."""
-    model = pl.make(problem)
+    model = pl.make_model(problem)
     view = model.kernel_view()
     world, rng = pl.ModelWorld(model), np.random.default_rng(3)
-    h, f = np.zeros((1, view.erased.h_words), np.uint64), np.zeros(len(model.actions))
+    h, f = np.zeros((1, view.kernel_model.h_words), np.uint64), np.zeros(len(model.actions))
     for episode in range(5):
         world.reset(1, episode)
         h[:] = 0
         x = view.root()[: model.state.words]
         for _ in range(30):
-            count = int(abi.preferred(view.erased, x.reshape(1, -1), 0, h, 0, f))
+            count = int(abi.preferred(view.kernel_model, x.reshape(1, -1), 0, h, 0, f))
             chosen = np.flatnonzero(f)
             assert count == len(chosen) > 0
             assert all(model.plain.legal(view.record(x), int(a)) for a in chosen)
             a = int(rng.choice(chosen))
             outcome = world.step(a)
-            abi.remember(view.erased, x.reshape(1, -1), 0, a, outcome.y.reshape(1, -1), 0, outcome.o, h, 0)
+            abi.remember(view.kernel_model, x.reshape(1, -1), 0, a, outcome.y.reshape(1, -1), 0, outcome.o, h, 0)
             x = outcome.y
             if outcome.over:
                 break
@@ -244,17 +244,17 @@ def test_preferred_actions_are_legal_and_upper_bounds_hold(problem):
 
 def test_rocksamples_upper_bound_is_above_what_knowing_the_rocks_is_worth():
     model = pl.RockSample(4, [(0, 0), (3, 1), (2, 3)])
-    mixed = mixed_form(model)
-    values = informed_values(mixed, model.discount)
-    for state in range(1, mixed.reachable.states):
-        x = mixed.view.record(mixed.reachable.graph.states[state])
+    momdp = momdp_form(model)
+    values = full_information_values(momdp, model.discount)
+    for state in range(1, momdp.reachable.states):
+        x = momdp.view.record(momdp.reachable.graph.states[state])
         for j in range(8):
             theta = model.hidden.record([(j >> 2) & 1, (j >> 1) & 1, j & 1])
             assert model.plain.upper(x, theta) >= values[state, j] - 1e-9
 
 
 def test_despot_uses_the_models_bound_where_exact_values_do_not_fit():
-    planner = pl.Despot(pl.make("battleship-5-2"), sims=20, scenarios=50)
+    planner = pl.Despot(pl.make_model("battleship-5-2"), sims=20, scenarios=50)
     planner.reset(1)
     low, high = planner.decide().bounds
     assert low <= high <= 25 - 5

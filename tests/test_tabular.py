@@ -87,9 +87,9 @@ def test_the_repeated_tiger_is_no_pomdp_lite():
     placed = np.zeros((1, 2, 3, 2))
     placed[0, [0, 1], 0, [0, 1]] = 1.0
     placed[0, :, 1:] = 0.5
-    with pytest.raises(pl.NotPomdpLite, match=r"changes by chance.*probability 0.5"):
+    with pytest.raises(pl.NotPomdpLiteError, match=r"changes by chance.*probability 0.5"):
         pl.tabular(np.ones((1, 3, 1)), [[[-1, -100, 10], [-1, 10, -100]]], discount=0.95, hidden_next=placed)
-    with pytest.raises(pl.NotPomdpLite, match="changes by chance"):
+    with pytest.raises(pl.NotPomdpLiteError, match="changes by chance"):
         pl.tabular(**TIGER, **NAMES, hidden_next={("shut", "*", "left"): {"L": 0.5, "R": 0.5}})
 
 

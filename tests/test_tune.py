@@ -230,7 +230,10 @@ def test_a_damaged_file(tiger, tmp_path):
         ("beta=a:b", "--param beta=a:b: the ends of a range are numbers, not 'a'"),
         ("beta=-1:1", "--param beta=-1:1: beta must be a number of at least 0, not -1"),
         ("betta=1:10", "--param betta=1:10: planner pomdp-lite has no parameter 'betta'"),
-        ("depth=0.5:10", "--param depth=0.5:10: planner pomdp-lite: depth must be a whole number, not 0.5"),
+        (
+            "search_depth=0.5:10",
+            "--param search_depth=0.5:10: planner pomdp-lite: search_depth must be a whole number, not 0.5",
+        ),
         ("solver=1:2", "--param solver=1:2: planner pomdp-lite: solver must be a word, not 1"),
         ("solver=exact,magic", "--param solver=exact,magic: no solver 'magic'"),
         ("solver=exact,exact", "each once"),
@@ -248,7 +251,7 @@ def test_a_parameter_is_tuned_or_set_not_both(command, tmp_path):
 
 
 def test_ranges_and_choices():
-    beta, depth = parse_parameter("beta=0.1:100:log"), Range("depth", 1, 4, whole=True)
+    beta, depth = parse_parameter("beta=0.1:100:log"), Range("search_depth", 1, 4, whole=True)
     assert beta == Range("beta", 0.1, 100, log=True) and parse_parameter(beta.text) == beta
     assert as_parameter("beta", (0.1, 100.0, "log")).text == beta.text == "beta=0.1:100:log"
     assert beta.grid()[:3] == [0.1, 100.0, 3.16] and beta.rounded(12.3456) == 12.3
@@ -260,10 +263,10 @@ def test_ranges_and_choices():
 
 def test_whole_numbers_and_choices_are_each_played_once(tmp_path):
     result = pl.tune(
-        "tiger", params={"depth": (1, 3)}, trials=5, out=tmp_path / "depth.db", episodes=30, sims=30,
+        "tiger", params={"search_depth": (1, 3)}, trials=5, out=tmp_path / "search_depth.db", episodes=30, sims=30,
         options={"solver": "uct"},
     )  # fmt: skip
-    played = [t.values["depth"] for t in result.trials]
+    played = [t.values["search_depth"] for t in result.trials]
     assert sorted(played) == [1, 2, 3]
 
 

@@ -46,7 +46,7 @@ def test_compiled_and_interpreted_agree_to_the_last_bit(m):
 
 
 def test_warm_start_gives_what_a_cold_start_gives():
-    model = pl.make("rocksample-4-4")
+    model = pl.make_model("rocksample-4-4")
     view = model.kernel_view()
     reachable = build(view, view.root())
     warm = ValueIteration(reachable, 0.95, 0.8)
@@ -63,7 +63,7 @@ def test_warm_start_gives_what_a_cold_start_gives():
 
 
 def test_only_what_the_belief_change_touches_is_solved_again():
-    planner = pl.PomdpLite(pl.make("rocksample-7-8"))
+    planner = pl.PomdpLite(pl.make_model("rocksample-7-8"))
     planner.reset()
     first = planner.decide()
     assert first.solved == 0  # the prior was solved in advance
@@ -75,7 +75,7 @@ def test_only_what_the_belief_change_touches_is_solved_again():
 
 
 def test_states_are_ordered_so_that_actions_lead_to_earlier_components():
-    model = pl.make("rocksample-4-4")
+    model = pl.make_model("rocksample-4-4")
     view = model.kernel_view()
     r = build(view, view.root())
     assert r.states == 4 * 4 * 2**4 + 1
@@ -105,7 +105,7 @@ def test_q_is_reward_part_plus_bonus_part():
 
 def test_a_loop_that_earns_for_ever_is_refused_without_discount():
     planner = pl.PomdpLite(pl.Tiger(discount=1.0), beta=30)
-    with pytest.raises(pl.NotConverging, match=r"unbounded.*'listen' \(reward -1, bonus 21\) earns 20 a step"):
+    with pytest.raises(pl.NotConvergingError, match=r"unbounded.*'listen' \(reward -1, bonus 21\) earns 20 a step"):
         planner.reset()
 
 
@@ -115,7 +115,7 @@ def test_a_loop_over_two_states_that_earns_for_ever_is_refused():
         {("a", "go"): 2.0, ("b", "go"): -1.0, ("a", "yes", "stop"): 5.0},
         discount=1.0, states=("a", "b", "over"), hidden=("no", "yes"), actions=("go", "stop"), terminal=("over",),
     )  # fmt: skip
-    with pytest.raises(pl.NotConverging, match="for ever"):
+    with pytest.raises(pl.NotConvergingError, match="for ever"):
         decide(m, 0.0)
 
 
@@ -124,7 +124,7 @@ def test_no_way_to_the_end_is_refused_without_discount():
         {("a", "go"): "b", ("b", "go"): "a"}, {("*", "*"): -1.0, ("a", "yes", "go"): -2.0},
         discount=1.0, states=("a", "b"), hidden=("no", "yes"), actions=("go",),
     )  # fmt: skip
-    with pytest.raises(pl.NotConverging, match="no legal action leads towards a terminal state"):
+    with pytest.raises(pl.NotConvergingError, match="no legal action leads towards a terminal state"):
         decide(m, 0.0)
 
 
@@ -140,8 +140,8 @@ def test_without_discount_a_costly_loop_is_fine():
 
 
 def test_too_many_states_are_refused_with_the_way_out():
-    planner = pl.PomdpLite(pl.make("rocksample-7-8"), solver="exact", limit=5000)
-    with pytest.raises(pl.TooLarge, match=r"more than 5,000 reachable states.*uct"):
+    planner = pl.PomdpLite(pl.make_model("rocksample-7-8"), solver="exact", limit=5000)
+    with pytest.raises(pl.TooLargeError, match=r"more than 5,000 reachable states.*uct"):
         planner.reset()
 
 

@@ -62,7 +62,7 @@ def test_in_the_models_own_world_the_impossible_is_an_error():
     class Pretending(Ajar):
         is_model = True
 
-    with pytest.raises(pl.ImpossibleObservation):
+    with pytest.raises(pl.ImpossibleObservationError):
         pl.evaluate("tiger", "pomdp-lite", 1, world=Pretending)
 
 
@@ -75,7 +75,7 @@ def test_a_recovered_belief_is_half_the_prior():
 
 
 def test_recovered_particles_are_half_new():
-    model = pl.make("battleship-5-2")
+    model = pl.make_model("battleship-5-2")
     belief = pl.initial_belief(model)
     belief.advance(belief.view.root(), 0, *_shot(model))
     known = belief.marginals()[0][0]
@@ -112,7 +112,7 @@ def test_a_world_without_mujoco_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr(builtins, "__import__", missing)
     for name in ("gantry", "jaco"):
         with pytest.raises(pl.PomdpLiteError, match=r"pip install 'pomdplite\[robot\]'"):
-            pl.make_world(name, pl.make(f"grasp-{name}"))
+            pl.make_world(name, pl.make_model(f"grasp-{name}"))
     study = pl.Study("two places", ["tiger", "grasp in jaco"], ["qmdp"], episodes=1)
     with pytest.raises(pl.PomdpLiteError, match="simulated by MuJoCo"):
         study.run(tmp_path / "s.db", workers=1)
@@ -135,7 +135,7 @@ def test_missing_robot_files_are_told(monkeypatch):
 @pytest.fixture(scope="module")
 def gantry():
     pytest.importorskip("mujoco")
-    with pl.make_world("gantry", pl.make("grasp-gantry")) as world:
+    with pl.make_world("gantry", pl.make_model("grasp-gantry")) as world:
         yield world
 
 
@@ -292,7 +292,7 @@ def jaco():
     pytest.importorskip("mujoco")
     if importlib.util.find_spec("dm_control") is None:
         pytest.skip("the robot files of dm_control are not installed")
-    with pl.make_world("jaco", pl.make("grasp-jaco")) as world:
+    with pl.make_world("jaco", pl.make_model("grasp-jaco")) as world:
         yield world
 
 

@@ -3,12 +3,12 @@
 from pomdplite.beliefs import CategoricalBelief, FactoredBelief, ParticleBelief, initial_belief
 from pomdplite.checking.model import Report, check_model
 from pomdplite.errors import (
-    ImpossibleObservation,
+    ImpossibleObservationError,
     ModelError,
-    NotConverging,
-    NotPomdpLite,
+    NotConvergingError,
+    NotPomdpLiteError,
     PomdpLiteError,
-    TooLarge,
+    TooLargeError,
     UsageError,
 )
 from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, TuningResult, evaluate, run_episode, tune
@@ -29,7 +29,7 @@ from pomdplite.planners import (
     Sarsop,
     make_planner,
 )
-from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make
+from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make_model
 from pomdplite.rng import uniform
 from pomdplite.worlds import ModelWorld, Outcome, World, make_world
 
@@ -47,14 +47,14 @@ __all__ = [
     "FactoredBelief",
     "Grasp",
     "Hidden",
-    "ImpossibleObservation",
+    "ImpossibleObservationError",
     "MdpSet",
     "MeanMdp",
     "Model",
     "ModelError",
     "ModelWorld",
-    "NotConverging",
-    "NotPomdpLite",
+    "NotConvergingError",
+    "NotPomdpLiteError",
     "Outcome",
     "ParticleBelief",
     "Planner",
@@ -72,7 +72,7 @@ __all__ = [
     "Step",
     "Study",
     "Tiger",
-    "TooLarge",
+    "TooLargeError",
     "TuningResult",
     "UsageError",
     "World",
@@ -81,7 +81,7 @@ __all__ = [
     "from_mdps",
     "independent",
     "initial_belief",
-    "make",
+    "make_model",
     "make_planner",
     "make_world",
     "run_episode",

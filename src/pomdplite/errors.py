@@ -1,29 +1,29 @@
-"""What can go wrong, in the user's words."""
+"""What can go wrong. Each class also derives from the built-in exception that Python users expect."""
 
 
 class PomdpLiteError(Exception):
-    """Base of every error that the library raises on purpose; its text is one a person can act on."""
+    """Base of every error that the library raises on purpose; its message says what to do about it."""
 
 
-class ModelError(PomdpLiteError):
-    """The model is wrong: the text names the function, the state, the action and the numbers."""
+class ModelError(PomdpLiteError, ValueError):
+    """The model is wrong: the message names the function, the state, the action and the numbers."""
 
 
-class NotPomdpLite(ModelError):
+class NotPomdpLiteError(ModelError):
     """The hidden variable changes by chance, so the model is a POMDP but not a POMDP-lite."""
 
 
-class ImpossibleObservation(PomdpLiteError):
-    """What was observed has probability zero under every hidden value that was still possible."""
+class UsageError(PomdpLiteError, ValueError):
+    """An argument is invalid: an unknown problem, planner, action or value."""
 
 
-class TooLarge(PomdpLiteError):
-    """The problem does not fit the stated limit of an exact method."""
+class ImpossibleObservationError(PomdpLiteError, ValueError):
+    """The observation has probability zero under every hidden value that was still possible."""
 
 
-class NotConverging(PomdpLiteError):
-    """The values grow without bound, so value iteration has no answer to converge to."""
+class TooLargeError(PomdpLiteError, RuntimeError):
+    """The problem exceeds the stated limit of an exact method."""
 
 
-class UsageError(PomdpLiteError):
-    """An argument that makes no sense: an unknown problem, planner, action or value."""
+class NotConvergingError(PomdpLiteError, RuntimeError):
+    """The values grow without bound, so value iteration does not converge."""

@@ -33,14 +33,14 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
             belief = initial_belief(model)
             s, history = belief.view.root(), []
             draws = choices.copy()
-            for _ in range(min(30, model.episode_limit)):
+            for _ in range(min(30, model.episode_horizon)):
                 legal = [a for a in range(len(model.actions)) if model.plain.legal(world.x, a)]
                 a = legal[pick(np.full(len(legal), 1 / len(legal)), len(legal), rng.uniform(draws))]
                 outcome = world.step(a)
                 s = belief.advance(s, a, outcome.y, outcome.o)  # the world never does what the model calls impossible
                 assert np.isfinite(belief.probabilities).all()
                 for block in range(belief.view.table.blocks):
-                    first, last = belief.erased.offsets[block : block + 2]
+                    first, last = belief.kernel_model.offsets[block : block + 2]
                     assert abs(belief.probabilities[first:last].sum() - 1) < 1e-9
                 history.append((a, outcome.y.tobytes(), outcome.o, outcome.reward))
                 if outcome.over:
@@ -63,7 +63,7 @@ def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes
     for i, episode in enumerate(first):
         same = (again[i].discounted, again[i].steps, other[i].discounted, other[i].steps)
         assert same == (episode.discounted, episode.steps) * 2, "the same seed gave two different episodes"
-        assert episode.steps <= model.episode_limit
+        assert episode.steps <= model.episode_horizon
     planner.reset(seed)
     decision = planner.decide()
     legal = [a for a in range(len(model.actions)) if model.plain.legal(model.initial_state(), a)]

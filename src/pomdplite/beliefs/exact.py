@@ -11,11 +11,11 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.checking import faults
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
-from pomdplite.errors import ImpossibleObservation, UsageError
+from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.bonus import expected_l1_change
-from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes, pick, room
+from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes, pick
 from pomdplite.model.model import KernelView, Model
 from pomdplite.model.records import to_words
 
@@ -25,7 +25,7 @@ class FactoredBelief:
 
     def __init__(self, model: Model | KernelView) -> None:
         self.view = model.kernel_view() if isinstance(model, Model) else model
-        self._room = room(self.erased, max(4, self.erased.outcomes))
+        self._buffer = allocate_outcomes(self.kernel_model, max(4, self.kernel_model.next_states))
         self.reset()
 
     def reset(self, seed: int = 0) -> None:
@@ -43,9 +43,9 @@ class FactoredBelief:
         return twin
 
     @property
-    def erased(self) -> ErasedModel:
+    def kernel_model(self) -> KernelModel:
         """The model with the hidden values that the probabilities are for."""
-        return self.view.erased
+        return self.view.kernel_model
 
     # ------------------------------------------------------------------ Bayes' rule
 
@@ -59,13 +59,13 @@ class FactoredBelief:
     def advance(self, s: Words, a: int, y: Words, o: int) -> Words:
         """The same on words; the next s. s must hold this belief's maps."""
         component, k, e = self._outcomes(s, a)
-        j, pair = find_outcome(self._room, k, e, y, o)
-        first, last = self.erased.offsets[component : component + 2]
+        j, pair = find_outcome(self._buffer, k, e, y, o)
+        first, last = self.kernel_model.offsets[component : component + 2]
         if pair < 0 or not _condition(
-            self.log_weights[first:last], self._room.likelihood[pair], self.probabilities[first:last]
+            self.log_weights[first:last], self._buffer.likelihood[pair], self.probabilities[first:last]
         ):
             raise self._impossible(s, a, y, o, j)
-        after = self._room.next[j].copy()
+        after = self._buffer.next[j].copy()
         self.maps = self.view.maps(after)
         return after
 
@@ -78,21 +78,23 @@ class FactoredBelief:
 
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         while True:
-            component, k, e = outcomes(self.erased, s.reshape(1, -1), 0, a, self._room)
+            component, k, e = outcomes(self.kernel_model, s.reshape(1, -1), 0, a, self._buffer)
             if k != FULL:
                 break
-            self._room = room(self.erased, 2 * self._room.next.shape[0])
+            self._buffer = allocate_outcomes(self.kernel_model, 2 * self._buffer.next.shape[0])
         if k < 0:
             raise faults.model_error(self.view, s, a, component, k, e)
         return component, k, e
 
-    def _impossible(self, s: Words, a: int, y: Words, o: int, branch: int) -> ImpossibleObservation:
+    def _impossible(self, s: Words, a: int, y: Words, o: int, branch: int) -> ImpossibleObservationError:
         model = self.view.model
         where = f"after {model.actions[a]!r} in x = ({self.view.describe(s)})"
         arrived = f"x' = ({model.describe_state(self.view.record(y))})"
         if branch < 0:
-            return ImpossibleObservation(f"the next state {arrived} is impossible {where}, under every hidden value.")
-        return ImpossibleObservation(
+            return ImpossibleObservationError(
+                f"the next state {arrived} is impossible {where}, under every hidden value."
+            )
+        return ImpossibleObservationError(
             f"observing {model.observation_name(o)!r} is impossible {where}, arriving in {arrived}, under every "
             "hidden value that was still possible."
         )
@@ -125,25 +127,25 @@ class FactoredBelief:
     def expected_change(self, x: Any, a: int | str) -> float:
         """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1."""
         b, _, e = self._at(x, a)
-        return float(expected_l1_change(b, self._room.likelihood[:e, : len(b)]))
+        return float(expected_l1_change(b, self._buffer.likelihood[:e, : len(b)]))
 
     def mean_reward(self, x: Any, a: int | str) -> float:
         """R(b, x, a) = Σ b(θ) R(x, θ, a)."""
         b, _, _ = self._at(x, a)
-        return float(b @ self._room.reward[: len(b)])
+        return float(b @ self._buffer.reward[: len(b)])
 
     def mean_transition(self, x: Any, a: int | str) -> list[tuple[Any, float]]:
         """P(x' | b, x, a), as (x', probability) pairs."""
         b, k, _ = self._at(x, a)
-        chances = self._room.chance[:k, : len(b)] @ b
-        return [(self.view.record(self._room.next[j]), float(p)) for j, p in enumerate(chances) if p > 0]
+        chances = self._buffer.chance[:k, : len(b)] @ b
+        return [(self.view.record(self._buffer.next[j]), float(p)) for j, p in enumerate(chances) if p > 0]
 
     def _at(self, x: Any, a: int | str) -> tuple[Floats, int, int]:
         model = self.view.model
         component, k, e = self._outcomes(
             self.view.words(model.state_record(x), self.maps), model.action_index(a)
         )  # fmt: skip
-        first, last = self.erased.offsets[component : component + 2]
+        first, last = self.kernel_model.offsets[component : component + 2]
         return self.probabilities[first:last], k, e
 
 

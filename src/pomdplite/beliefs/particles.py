@@ -13,9 +13,9 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs.exact import FactoredBelief, find_outcome
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, kernel
-from pomdplite.errors import ImpossibleObservation, ModelError, UsageError
+from pomdplite.errors import ImpossibleObservationError, ModelError, UsageError
 from pomdplite.mdp.outcomes import Outcomes, history_log_probability, pick
 from pomdplite.model.model import KernelView, Model, draw_prior
 from pomdplite.model.records import from_words
@@ -36,17 +36,17 @@ class ParticleBelief(FactoredBelief):
         self.particles = particles
         self._theta = np.zeros((particles + 1, view.model.hidden.words), np.uint64)
         offsets = np.array([0, particles, particles + 1], np.int64)
-        self._erased = view.erased._replace(theta=self._theta, offsets=offsets)
+        self._kernel_model = view.kernel_model._replace(theta=self._theta, offsets=offsets)
         # One population drawn from the prior, moved anew in every episode: as good as new draws, and faster.
         self._prior = self._theta.copy()
-        if draw_prior(view.erased, self._prior, particles + 1, rng.stream(0)) < 0:
+        if draw_prior(view.kernel_model, self._prior, particles + 1, rng.stream(0)) < 0:
             raise ModelError(f"{view.model.name}.prior raised an error; check_model says more.")
         super().__init__(view)
 
     @property
-    def erased(self) -> ErasedModel:
+    def kernel_model(self) -> KernelModel:
         """The model with the particles as hidden values."""
-        return self._erased
+        return self._kernel_model
 
     def reset(self, seed: int = 0) -> None:
         """Back to the prior; the seed names the random numbers of the episode."""
@@ -74,9 +74,9 @@ class ParticleBelief(FactoredBelief):
     def advance(self, s: Words, a: int, y: Words, o: int) -> Words:
         """Condition on what happened, resample, move."""
         _, k, e = self._outcomes(s, a)
-        j, pair = find_outcome(self._room, k, e, y, o)
+        j, pair = find_outcome(self._buffer, k, e, y, o)
         n = self.particles
-        weights = self.probabilities[:n] * self._room.likelihood[pair, :n] if pair >= 0 else np.zeros(n)
+        weights = self.probabilities[:n] * self._buffer.likelihood[pair, :n] if pair >= 0 else np.zeros(n)
         self._history.append((s, a, y, o))
         total = float(weights.sum())
         if total <= 0:
@@ -94,7 +94,7 @@ class ParticleBelief(FactoredBelief):
         """After something impossible: every other particle is drawn anew from the prior, and what was is forgotten."""
         self._resample()
         fresh = np.zeros_like(self._theta)
-        if draw_prior(self.view.erased, fresh, len(fresh), self._stream) < 0:
+        if draw_prior(self.view.kernel_model, fresh, len(fresh), self._stream) < 0:
             raise ModelError(f"{self.view.model.name}.prior raised an error; check_model says more.")
         self._theta[::2] = fresh[::2]
         self._history.clear()
@@ -109,7 +109,7 @@ class ParticleBelief(FactoredBelief):
         self.probabilities[:n] = 1.0 / n
 
     def _move(self, x: Words, sweeps: int) -> None:
-        moved = move_all(self.erased, x.reshape(1, -1), self._theta, self.particles, sweeps, self._stream)
+        moved = move_all(self.kernel_model, x.reshape(1, -1), self._theta, self.particles, sweeps, self._stream)
         if moved < 0:
             raise ModelError(f"{self.view.model.name}.move raised an error at x = ({self.view.describe(x)}).")
         self.acceptance = moved / (self.particles * sweeps)
@@ -118,7 +118,7 @@ class ParticleBelief(FactoredBelief):
         """No particle agrees with what happened: look for ones that agree with the whole history."""
         n = self.particles
         for source in ("the last particles", "new draws from the prior"):
-            if source != "the last particles" and draw_prior(self.erased, self._theta, n, self._stream) < 0:
+            if source != "the last particles" and draw_prior(self.kernel_model, self._theta, n, self._stream) < 0:
                 raise ModelError(f"{self.view.model.name}.prior raised an error.")
             for _ in range(_RECOVERY_ROUNDS):
                 self._move(y, _SWEEPS)
@@ -135,7 +135,7 @@ class ParticleBelief(FactoredBelief):
                     )
                     return
         where = self._impossible(s, a, y, o, branch)
-        raise ImpossibleObservation(
+        raise ImpossibleObservationError(
             f"{where} (None of {n} particles agrees, nor any found in {2 * _RECOVERY_ROUNDS} rounds of looking.)"
         )
 
@@ -143,7 +143,7 @@ class ParticleBelief(FactoredBelief):
         s, y = (np.array([step[i] for step in self._history]) for i in (0, 2))
         a, o = (np.array([step[i] for step in self._history], np.int64) for i in (1, 3))
         weights = np.zeros(self.particles)
-        weigh_history(self.erased, s, a, y, o, len(a), self._theta, weights, self._room)
+        weigh_history(self.kernel_model, s, a, y, o, len(a), self._theta, weights, self._buffer)
         return np.exp(weights)
 
     # ------------------------------------------------------------------ questions
@@ -165,7 +165,7 @@ class ParticleBelief(FactoredBelief):
         if "summary" not in self.view.model.source.functions or size == 0:
             return []
         mean = np.zeros(size)
-        mean_summary(self.erased, self._theta, self.probabilities[:-1], mean, np.zeros(size))
+        mean_summary(self.kernel_model, self._theta, self.probabilities[:-1], mean, np.zeros(size))
         return [mean]
 
     def marginals(self) -> list[Floats]:
@@ -174,7 +174,7 @@ class ParticleBelief(FactoredBelief):
 
 
 @kernel
-def move_all(model: ErasedModel, x: Words, theta: Words, count: int, sweeps: int, stream: Words) -> int:
+def move_all(model: KernelModel, x: Words, theta: Words, count: int, sweeps: int, stream: Words) -> int:
     """Move every particle; how many moves changed one, -1 if the user's function raised."""
     changed = 0
     for _ in range(sweeps):
@@ -187,7 +187,7 @@ def move_all(model: ErasedModel, x: Words, theta: Words, count: int, sweeps: int
 
 
 @kernel
-def mean_summary(model: ErasedModel, theta: Words, weights: Floats, mean: Floats, f: Floats) -> None:
+def mean_summary(model: KernelModel, theta: Words, weights: Floats, mean: Floats, f: Floats) -> None:
     """Add up the model's summary of the particles into mean."""
     for t in range(weights.shape[0]):
         for i in range(f.shape[0]):
@@ -199,7 +199,7 @@ def mean_summary(model: ErasedModel, theta: Words, weights: Floats, mean: Floats
 
 @kernel
 def weigh_history(
-    model: ErasedModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, logs: Floats, out: Outcomes
+    model: KernelModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, logs: Floats, out: Outcomes
 ) -> None:
     """The logarithm of the probability of the whole history under each particle."""
     for t in range(logs.shape[0]):

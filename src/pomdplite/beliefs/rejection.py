@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pomdplite import rng
 from pomdplite.beliefs.particles import mean_summary, move_all, weigh_history
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
-from pomdplite.errors import ImpossibleObservation, ModelError
-from pomdplite.mdp.outcomes import Outcomes, history_log_probability, pick, room, simulate
+from pomdplite.errors import ImpossibleObservationError, ModelError
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, history_log_probability, pick, simulate
 from pomdplite.model.model import KernelView, draw_prior
 from pomdplite.model.records import from_words
 
@@ -33,9 +33,9 @@ class UnweightedParticles:
         words = view.table.theta.shape[1]
         self.initial = np.zeros((particles, words), np.uint64)
         self.present = np.zeros((particles, words), np.uint64)
-        self._room = room(self.view.erased, max(4, self.view.erased.outcomes))
-        limit = view.model.episode_limit
-        self._x, self._y = (np.zeros((limit, view.erased.x_words), np.uint64) for _ in range(2))
+        self._buffer = allocate_outcomes(self.view.kernel_model, max(4, self.view.kernel_model.next_states))
+        limit = view.model.episode_horizon
+        self._x, self._y = (np.zeros((limit, view.kernel_model.x_words), np.uint64) for _ in range(2))
         self._a, self._o = np.zeros(limit, np.int64), np.zeros(limit, np.int64)
         self.reset()
 
@@ -48,10 +48,10 @@ class UnweightedParticles:
 
     def _draw(self) -> None:
         if not self.view.listed:
-            if draw_prior(self.view.erased, self.initial, self.particles, self._stream) < 0:
+            if draw_prior(self.view.kernel_model, self.initial, self.particles, self._stream) < 0:
                 raise ModelError(f"{self.view.model.name}.prior raised an error; check_model says more.")
         else:
-            _draw_listed(self.view.erased, self.view.table.prior, self.initial, self._stream)
+            _draw_listed(self.view.kernel_model, self.view.table.prior, self.initial, self._stream)
         self._replay()
 
     def advance(self, x: Words, a: int, y: Words, o: int, survivors: Small = NONE) -> Words:
@@ -66,8 +66,8 @@ class UnweightedParticles:
         self._x[self._steps], self._y[self._steps] = x, y
         self._a[self._steps], self._o[self._steps] = a, o
         self._steps += 1
-        model, agree = self.view.erased, np.zeros(self.particles, np.bool_)
-        _try_all(model, x.reshape(1, -1), a, y.reshape(1, -1), o, self.present, agree, self._stream, self._room)
+        model, agree = self.view.kernel_model, np.zeros(self.particles, np.bool_)
+        _try_all(model, x.reshape(1, -1), a, y.reshape(1, -1), o, self.present, agree, self._stream, self._buffer)
         survivors = np.concatenate([survivors, np.flatnonzero(agree).astype(np.int32)])
         if len(survivors) == 0:
             self._recover(x, a, y, o)
@@ -90,12 +90,14 @@ class UnweightedParticles:
     def _replay(self) -> None:
         self.present[:] = self.initial
         if self.view.model.evolves:
-            _replay(self.view.erased, *self._history(), self.present, self._room)
+            _replay(self.view.kernel_model, *self._history(), self.present, self._buffer)
 
     def _move(self, x: Words, sweeps: int) -> None:
-        model, here = self.view.erased, x.reshape(1, -1)
+        model, here = self.view.kernel_model, x.reshape(1, -1)
         if self.view.listed:
-            _move_listed(model, *self._history(), self.view.table.prior, self.initial, sweeps, self._stream, self._room)
+            _move_listed(
+                model, *self._history(), self.view.table.prior, self.initial, sweeps, self._stream, self._buffer
+            )
         elif move_all(model, here, self.initial, self.particles, sweeps, self._stream) < 0:
             raise ModelError(f"{self.view.model.name}.move raised an error at x = ({self.view.describe(x)}).")
 
@@ -106,7 +108,7 @@ class UnweightedParticles:
             if source != "the last particles":
                 self._draw()
             for _ in range(_RECOVERY_ROUNDS):
-                weigh_history(self.view.erased, *self._history(), self.initial, logs, self._room)
+                weigh_history(self.view.kernel_model, *self._history(), self.initial, logs, self._buffer)
                 if logs.max() > -np.inf:
                     weights = np.exp(logs - logs.max())
                     marks = (np.arange(self.particles) + rng.uniform(self._stream)) / self.particles
@@ -118,7 +120,7 @@ class UnweightedParticles:
                     return
                 self._move(y, 3)
         model = self.view.model
-        raise ImpossibleObservation(
+        raise ImpossibleObservationError(
             f"{model.name}: none of {self.particles} particles explains observing {model.observation_name(o)!r} after "
             f"{model.actions[a]!r} in x = ({self.view.describe(x)}), arriving in x' = ({self.view.describe(y)})."
         )
@@ -126,9 +128,9 @@ class UnweightedParticles:
     # ------------------------------------------------------------------ questions
 
     @property
-    def erased(self) -> ErasedModel:
+    def kernel_model(self) -> KernelModel:
         """The model in present form."""
-        return self.view.erased
+        return self.view.kernel_model
 
     def sample(self, stream: Words) -> Any:
         """A record of the present θ."""
@@ -144,7 +146,7 @@ class UnweightedParticles:
             if "summary" not in model.source.functions or size == 0:
                 return []
             mean = np.zeros(size)
-            mean_summary(self.view.erased, rows, counts / self.particles, mean, np.zeros(size))
+            mean_summary(self.view.kernel_model, rows, counts / self.particles, mean, np.zeros(size))
             return [mean]
         found = [np.zeros(len(c)) for c in hidden.components]
         for row, count in zip(rows, counts, strict=True):
@@ -155,7 +157,7 @@ class UnweightedParticles:
 
 @kernel
 def _try_all(
-    model: ErasedModel, x: Words, a: int, y: Words, o: int, theta: Words, agree: NDArray[np.bool_],
+    model: KernelModel, x: Words, a: int, y: Words, o: int, theta: Words, agree: NDArray[np.bool_],
     stream: Words, out: Outcomes,
 ) -> None:  # fmt: skip
     """Let every particle take the step once: which of them show what was seen."""
@@ -167,7 +169,7 @@ def _try_all(
 
 
 @kernel
-def _draw_listed(model: ErasedModel, prior: Floats, theta: Words, stream: Words) -> None:
+def _draw_listed(model: KernelModel, prior: Floats, theta: Words, stream: Words) -> None:
     """Independent draws of every component from its prior."""
     none = model.offsets.shape[0] - 2
     for t in range(theta.shape[0]):
@@ -178,7 +180,7 @@ def _draw_listed(model: ErasedModel, prior: Floats, theta: Words, stream: Words)
 
 
 @kernel
-def _redraw(model: ErasedModel, prior: Floats, c: int, theta: Words, t: int, stream: Words) -> None:
+def _redraw(model: KernelModel, prior: Floats, c: int, theta: Words, t: int, stream: Words) -> None:
     """Put a value drawn from the prior into component c of theta[t], in place of the one that is there."""
     first, last = model.offsets[c], model.offsets[c + 1]
     none = model.theta[model.offsets[model.offsets.shape[0] - 2]]
@@ -192,7 +194,7 @@ def _redraw(model: ErasedModel, prior: Floats, c: int, theta: Words, t: int, str
 
 @kernel
 def _move_listed(
-    model: ErasedModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, prior: Floats, theta: Words, sweeps: int,
+    model: KernelModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, prior: Floats, theta: Words, sweeps: int,
     stream: Words, out: Outcomes,
 ) -> None:  # fmt: skip
     """Propose a value of one component from its prior; take it as the history's likelihood says."""
@@ -218,7 +220,7 @@ def _move_listed(
 
 
 @kernel
-def _replay(model: ErasedModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, out: Outcomes) -> None:
+def _replay(model: KernelModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, out: Outcomes) -> None:
     """Let every θ change as the history's actions changed it."""
     for t in range(theta.shape[0]):
         for i in range(steps):

@@ -307,25 +307,25 @@ class _Check:
         except ModelError as error:
             self.note("compile", str(error))
             return
-        space = np.zeros((self.model.outcomes, self.model.state.words), np.uint64)
-        z, p = np.zeros(len(self.model.observations) + 1), np.zeros(self.model.outcomes)
+        space = np.zeros((self.model.next_states, self.model.state.words), np.uint64)
+        z, p = np.zeros(len(self.model.observations) + 1), np.zeros(self.model.next_states)
         for x, theta, a in self.samples:
             words = to_words(self.model.state.dtype, x).reshape(1, -1)
             hidden = to_words(self.hidden.dtype, theta).reshape(1, -1)
             where = self.place(x, theta, a)
-            reward = abi.reward(view.erased, words, 0, hidden, 0, a)
+            reward = abi.reward(view.kernel_model, words, 0, hidden, 0, a)
             expected = self.plain.reward(x, theta, a)
             if not abs(reward - expected) <= _AGREEMENT * max(1.0, abs(expected)):
                 self.note("compiled", f"reward is {expected} interpreted and {reward} compiled at {where}.")
-            abi.transition(view.erased, words, 0, hidden, 0, a, space, p)
+            abi.transition(view.kernel_model, words, 0, hidden, 0, a, space, p)
             later = self.plain.evolve(x, theta, a)
             after = to_words(self.hidden.dtype, later).reshape(1, -1)
             compiled = after.copy()
             if self.model.evolves:
-                abi.evolve(view.erased, words, 0, hidden, 0, a, compiled)
+                abi.evolve(view.kernel_model, words, 0, hidden, 0, a, compiled)
             if not np.array_equal(compiled, after):
                 self.note("compiled", f"evolve differs between interpreted and compiled at {where}.")
-            judged = (abi.legal(view.erased, words, 0, a), abi.terminal(view.erased, words, 0))
+            judged = (abi.legal(view.kernel_model, words, 0, a), abi.terminal(view.kernel_model, words, 0))
             if judged != (self.plain.legal(x, a), self.plain.terminal(x)):
                 self.note("compiled", f"legal or terminal differs between interpreted and compiled at {where}.")
             for i, (y, chance) in enumerate(self.plain.transition(x, theta, a)):
@@ -335,7 +335,7 @@ class _Check:
                     self.note("compiled", f"transition differs between interpreted and compiled at {where}.")
                     break
                 if chance > 0:
-                    abi.observation(view.erased, space, i, after, 0, a, z)
+                    abi.observation(view.kernel_model, space, i, after, 0, a, z)
                     if not np.allclose(z, self.plain.observation(y, later, a), rtol=0, atol=_AGREEMENT):
                         self.note("compiled", f"observation differs between interpreted and compiled at {where}.")
 

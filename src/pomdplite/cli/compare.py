@@ -19,7 +19,7 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
-from pomdplite.errors import NotConverging, TooLarge, UsageError
+from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
 from pomdplite.experiments import Evaluation
 from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS, Planner, make_planner
@@ -56,7 +56,7 @@ def compare(
             result, interrupted = evaluated(problem, planner, episodes, seed, workers, world)
         except KeyboardInterrupt:
             interrupted = True
-        except (TooLarge, NotConverging, UsageError) as error:
+        except (TooLargeError, NotConvergingError, UsageError) as error:
             reasons[planner.title] = str(error)
             continue
         else:

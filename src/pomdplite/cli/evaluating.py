@@ -56,7 +56,7 @@ def evaluated(
 
 def warn(result: Evaluation, model: Model, prefix: str = "") -> None:
     """What the user should know of an evaluation before trusting it."""
-    for warning in text.warnings(result, model.episode_limit):
+    for warning in text.warnings(result, model.episode_horizon):
         err.print(prefix + warning, highlight=False, soft_wrap=True)
 
 

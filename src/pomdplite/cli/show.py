@@ -11,11 +11,11 @@ from pomdplite.beliefs import initial_belief
 from pomdplite.checking.model import check_model
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import ProblemArgument
-from pomdplite.errors import TooLarge
+from pomdplite.errors import TooLargeError
 from pomdplite.mdp.reachable import build
 from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS
-from pomdplite.problems import PROBLEMS, make
+from pomdplite.problems import PROBLEMS, make_model
 from pomdplite.views import text
 from pomdplite.worlds import WORLDS
 
@@ -42,7 +42,7 @@ def list_() -> None:
 
 def show(problem: ProblemArgument) -> None:
     """What a problem is, its sizes, and a drawing of its start."""
-    model = make(problem)
+    model = make_model(problem)
     out.print(
         f"[bold]{escape(problem)}[/bold]  {escape(inspect.cleandoc(type(model).__doc__ or ''))}\n", highlight=False
     )
@@ -54,7 +54,7 @@ def show(problem: ProblemArgument) -> None:
         ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
         ("γ", "discount", f"{model.discount:g}"),
         ("β", "the problem's own", "–" if model.beta is None else f"{model.beta:g}"),
-        ("", "episode limit", f"{model.episode_limit:,} steps"),
+        ("", "episode limit", f"{model.episode_horizon:,} steps"),
     ):
         table.add_row(symbol, meaning, escape(size))
     out.print(table, highlight=False)
@@ -71,7 +71,7 @@ def _state_count(model: Model) -> str:
         with err.status("counting reachable states"):
             count = build(view, view.root(), limit=_COUNTED_STATES).states
             return f"{count:,} (all terminal ones counted as one){note}"
-    except TooLarge:
+    except TooLargeError:
         return f"more than {_COUNTED_STATES:,}{note}"
 
 
@@ -82,7 +82,7 @@ def _shortened(names: Any, most: int = 12) -> str:
 
 def check(problem: ProblemArgument) -> None:
     """Look for mistakes in a model."""
-    report = check_model(make(problem))
+    report = check_model(make_model(problem))
     out.print(str(report), markup=False, highlight=False, soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)

@@ -10,7 +10,7 @@ from pomdplite.cli.options import ProblemArgument
 from pomdplite.errors import UsageError
 from pomdplite.planners import Sarsop
 from pomdplite.planners.sarsop.planner import Progress
-from pomdplite.problems import make
+from pomdplite.problems import make_model
 from pomdplite.views import text
 
 
@@ -21,7 +21,7 @@ def solve(
     precision: Annotated[float, typer.Option(help="stop when the bounds are this close")] = 0.001,
 ) -> None:
     """Solve a problem offline with SARSOP, show the bounds on the way, and keep the policy in a file."""
-    planner = Sarsop(make(problem), seconds=seconds, precision=precision)
+    planner = Sarsop(make_model(problem), seconds=seconds, precision=precision)
     if not policy.parent.is_dir():
         raise UsageError(f"cannot write {policy}: there is no folder {policy.parent}.")
     due = 0.0

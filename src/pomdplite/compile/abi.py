@@ -1,8 +1,8 @@
-"""Type-erased model calls: the one place where a record becomes an address and back.
+"""The binary interface of a model: the one place where a record becomes an address and back.
 
-Kernels hold states as rows of 8-byte words and know a model only as an `ErasedModel`: a table of
+Kernels hold states as rows of 8-byte words and know a model only as an `KernelModel`: a table of
 function addresses and the table of hidden values. The functions below turn rows into addresses and
-call; `record_at` and its kin, used by the generated wrappers (compiling.py), turn addresses back
+call; `record_at` and its kin, used by the generated wrappers (codegen.py), turn addresses back
 into the records that the user's functions read and write.
 
 With NUMBA_DISABLE_JIT=1 the same calls go through ctypes, so everything can be stepped through.
@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 
 from pomdplite.compile.jit import Floats, Ints, Words, inlined
 
-# Places in ErasedModel.functions.
+# Slots of KernelModel.functions.
 PARAMETERS, TRANSITION, OBSERVATION, REWARD, TERMINAL, LEGAL, DEPENDS, EVOLVE, HEURISTIC, POLICY = range(10)
 PRIOR, MOVE, SUMMARY, UPPER, PREFERRED, REMEMBER = range(10, 16)
 
@@ -26,7 +26,7 @@ FAILED = -1  # returned by a wrapper when the user's function raised
 RAISED_IN_DEPENDS = -2  # there -1 means "no component"
 
 
-class ErasedModel(NamedTuple):
+class KernelModel(NamedTuple):
     """A model as kernels see it. A *row* is one value of one component of θ."""
 
     functions: Words  # [16] addresses, in the order above; 0 where the model leaves a function out
@@ -37,14 +37,14 @@ class ErasedModel(NamedTuple):
     map_mask: Words  # [component + 1] its width, as a mask
     x_words: int  # words of x
     s_words: int  # words of s: x and the maps from initial to present hidden values
-    outcomes: int  # most next states of one (x, θ, a)
+    next_states: int  # most next states of one (x, θ, a)
     actions: int
     observations: int  # observation number `observations` is null, "no observation"
     evolves: bool  # θ changes (deterministically)
     h_words: int  # words of what hints remember of the history
 
 
-# Erased signatures; every pointer is an unsigned integer.
+# Signatures; every pointer is an unsigned integer.
 _A, _I, _F = types.uint64, types.int64, types.float64
 SIGNATURES = {
     "transition": _I(_A, _A, _A, _I, _A, _A),  # m, x, theta, a, y, p -> number of next states
@@ -68,7 +68,7 @@ _CTYPES: dict[Any, Any] = {_A: ctypes.c_uint64, _I: ctypes.c_int64, _F: ctypes.c
 
 
 def c_function_type(name: str) -> Any:
-    """The ctypes type of the erased function `name`."""
+    """The ctypes type of the model function `name`."""
     signature = SIGNATURES[name]
     return ctypes.CFUNCTYPE(_CTYPES[signature.return_type], *(_CTYPES[t] for t in signature.args))
 
@@ -219,7 +219,7 @@ else:
 
 
 @inlined
-def transition(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, p: Floats) -> int:
+def transition(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, p: Floats) -> int:
     """Write the next states of (x, θ, a) into the rows of y and their probabilities into p; how many."""
     return call_transition(
         model.functions[TRANSITION], model.functions[PARAMETERS], address(x, i), address(theta, t), a,
@@ -228,7 +228,7 @@ def transition(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: in
 
 
 @inlined
-def observation(model: ErasedModel, y: Words, j: int, theta: Words, t: int, a: int, z: Floats) -> int:
+def observation(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int, z: Floats) -> int:
     """Write P(o | y, θ', a) into z, null last."""
     if model.functions[OBSERVATION] == 0:
         for o in range(model.observations):
@@ -241,13 +241,13 @@ def observation(model: ErasedModel, y: Words, j: int, theta: Words, t: int, a: i
 
 
 @inlined
-def reward(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int) -> float:
+def reward(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int) -> float:
     """R(x, θ, a)."""
     return call_reward(model.functions[REWARD], model.functions[PARAMETERS], address(x, i), address(theta, t), a)
 
 
 @inlined
-def terminal(model: ErasedModel, x: Words, i: int) -> bool:
+def terminal(model: KernelModel, x: Words, i: int) -> bool:
     """Whether x ends the episode."""
     if model.functions[TERMINAL] == 0:
         return False
@@ -255,7 +255,7 @@ def terminal(model: ErasedModel, x: Words, i: int) -> bool:
 
 
 @inlined
-def legal(model: ErasedModel, x: Words, i: int, a: int) -> bool:
+def legal(model: KernelModel, x: Words, i: int, a: int) -> bool:
     """Whether a may be chosen in x."""
     if model.functions[LEGAL] == 0:
         return True
@@ -263,7 +263,7 @@ def legal(model: ErasedModel, x: Words, i: int, a: int) -> bool:
 
 
 @inlined
-def depends(model: ErasedModel, x: Words, i: int, a: int) -> int:
+def depends(model: KernelModel, x: Words, i: int, a: int) -> int:
     """The component of θ that (x, a) depends on; the last block, "no component", if none; one more if that is wrong."""
     none = model.offsets.shape[0] - 2
     if none == 1:
@@ -275,7 +275,7 @@ def depends(model: ErasedModel, x: Words, i: int, a: int) -> int:
 
 
 @inlined
-def evolve(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int, theta_next: Words) -> int:
+def evolve(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, theta_next: Words) -> int:
     """Write θ' = φ(θ, x, a) into theta_next[0]."""
     return call_evolve(
         model.functions[EVOLVE], model.functions[PARAMETERS], address(x, i), address(theta, t), a,
@@ -284,19 +284,19 @@ def evolve(model: ErasedModel, x: Words, i: int, theta: Words, t: int, a: int, t
 
 
 @inlined
-def heuristic(model: ErasedModel, x: Words, i: int) -> float:
+def heuristic(model: KernelModel, x: Words, i: int) -> float:
     """The model's guess of the value of x; call it only where has_heuristic says so."""
     return call_heuristic(model.functions[HEURISTIC], model.functions[PARAMETERS], address(x, i))
 
 
 @inlined
-def has_heuristic(model: ErasedModel) -> bool:
+def has_heuristic(model: KernelModel) -> bool:
     """Whether the model guesses values."""
     return model.functions[HEURISTIC] != 0
 
 
 @inlined
-def policy(model: ErasedModel, x: Words, i: int, u: float) -> int:
+def policy(model: KernelModel, x: Words, i: int, u: float) -> int:
     """An action to play on with from x: the model's own policy, or uniform over the legal actions; -1 if none."""
     if model.functions[POLICY] != 0:
         return call_policy(model.functions[POLICY], model.functions[PARAMETERS], address(x, i), u)
@@ -314,13 +314,13 @@ def policy(model: ErasedModel, x: Words, i: int, u: float) -> int:
 
 
 @inlined
-def prior(model: ErasedModel, theta: Words, t: int, stream: Words) -> int:
+def prior(model: KernelModel, theta: Words, t: int, stream: Words) -> int:
     """Draw θ into theta[t]."""
     return call_prior(model.functions[PRIOR], model.functions[PARAMETERS], address(theta, t), address(stream, 0))
 
 
 @inlined
-def move(model: ErasedModel, x: Words, i: int, theta: Words, t: int, stream: Words) -> int:
+def move(model: KernelModel, x: Words, i: int, theta: Words, t: int, stream: Words) -> int:
     """Move theta[t] by a step of a Markov chain that leaves its distribution, given x, as it is."""
     if model.functions[MOVE] == 0:
         return 0
@@ -330,19 +330,19 @@ def move(model: ErasedModel, x: Words, i: int, theta: Words, t: int, stream: Wor
 
 
 @inlined
-def summary(model: ErasedModel, theta: Words, t: int, f: Floats) -> int:
+def summary(model: KernelModel, theta: Words, t: int, f: Floats) -> int:
     """Write what a person wants to see of θ into f."""
     return call_summary(model.functions[SUMMARY], model.functions[PARAMETERS], address(theta, t), address(f, 0))
 
 
 @inlined
-def upper(model: ErasedModel, x: Words, i: int, theta: Words, t: int) -> float:
+def upper(model: KernelModel, x: Words, i: int, theta: Words, t: int) -> float:
     """The model's bound on the value of x to an agent who knows θ; call it only if functions[UPPER] is there."""
     return call_upper(model.functions[UPPER], model.functions[PARAMETERS], address(x, i), address(theta, t))
 
 
 @inlined
-def preferred(model: ErasedModel, x: Words, i: int, h: Words, k: int, f: Floats) -> int:
+def preferred(model: KernelModel, x: Words, i: int, h: Words, k: int, f: Floats) -> int:
     """Write 1 into f for the actions that the model prefers in x after the history h, and 0 for the others; how many.
 
     A model that prefers none prefers all that are legal.
@@ -360,7 +360,7 @@ def preferred(model: ErasedModel, x: Words, i: int, h: Words, k: int, f: Floats)
 
 
 @inlined
-def remember(model: ErasedModel, x: Words, i: int, a: int, y: Words, j: int, o: int, h: Words, k: int) -> int:
+def remember(model: KernelModel, x: Words, i: int, a: int, y: Words, j: int, o: int, h: Words, k: int) -> int:
     """Take the step (x, a, y, o) into h[k]."""
     if model.functions[REMEMBER] == 0:
         return 0

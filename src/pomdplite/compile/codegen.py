@@ -1,6 +1,6 @@
 """From a model's Python functions to machine code that kernels call.
 
-Small wrappers of the fixed, erased signatures (erased.py) are written into a generated module in
+Small wrappers of the fixed signatures (abi.py) are written into a generated module in
 a cache folder, named by a hash of everything that they depend on, so that Numba finds their machine code on
 disk and a second process compiles nothing.
 """
@@ -128,7 +128,7 @@ def _module_text(source: Source) -> str:
         f"    return Parameters({', '.join(arguments)})",
     ]
     float_fields = [n for n in source.state.names or () if source.state[n].base.kind == "f"]
-    several = source.outcomes > 1
+    several = source.next_states > 1
     bodies = {
         "transition": [
             "    outcomes = array_at(m, 1, np.int64)[0]",
@@ -263,7 +263,7 @@ def _sample_arguments(source: Source) -> dict[str, tuple[Any, ...]]:
     memory = np.zeros(1, source.memory)[0]
     values = {
         "m": source.parameters.values, "x": record, "theta": theta, "a": 0, "u": 0.5, "theta_next": theta,
-        "p": np.zeros(source.outcomes), "random": np.zeros(1, np.uint64), 
+        "p": np.zeros(source.next_states), "random": np.zeros(1, np.uint64), 
         "f": np.zeros(source.summary), "z": np.zeros(source.observations), "h": memory, "o": 0,
     }  # fmt: skip
     samples = {}
@@ -271,8 +271,8 @@ def _sample_arguments(source: Source) -> dict[str, tuple[Any, ...]]:
         taken = ARGUMENTS[name]
         y: Any = record
         if name == "transition":
-            taken = taken if source.outcomes > 1 else taken[:-1]
-            y = np.zeros(source.outcomes, source.state) if source.outcomes > 1 else record
+            taken = taken if source.next_states > 1 else taken[:-1]
+            y = np.zeros(source.next_states, source.state) if source.next_states > 1 else record
         samples[name] = tuple(y if argument == "y" else values[argument] for argument in taken)
     return samples
 

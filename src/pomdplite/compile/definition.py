@@ -10,7 +10,7 @@ import numpy as np
 from pomdplite.compile.jit import Ints
 from pomdplite.errors import ModelError
 
-# What the user's functions take; `transition` takes p only where `outcomes` > 1.
+# What the user's functions take; `transition` takes p only where `next_states` > 1.
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "transition": ("m", "x", "theta", "a", "y", "p"),
     "observation": ("m", "y", "theta", "a", "z"),
@@ -39,7 +39,7 @@ class Source:
     theta: np.dtype[Any]
     functions: dict[str, Callable[..., Any]]
     parameters: "Parameters"
-    outcomes: int
+    next_states: int
     observations: int
     summary: int  # numbers that `summary` writes
     actions: int
@@ -52,7 +52,7 @@ class Parameters:
     """The model's constants: as a named tuple for the user's functions, as a block of words for kernels."""
 
     values: Any  # the named tuple `m`
-    block: Ints  # [word]; the first four words are `outcomes`, `observations`, `summary` and `actions`
+    block: Ints  # [word]; the first four words are `next_states`, `observations`, `summary` and `actions`
     layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
 
 
@@ -98,7 +98,7 @@ def _numeric(constant: Any) -> Any:
 
 @dataclass(frozen=True)
 class Functions:
-    """Addresses of a model's erased functions, and what must stay alive for them to be valid."""
+    """Addresses of a model's functions, and what must stay alive for them to be valid."""
 
     addresses: dict[str, int]
     keep: tuple[Any, ...]

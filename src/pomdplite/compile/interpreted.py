@@ -1,7 +1,7 @@
 """A model's functions as Python runs them.
 
 `Plain` calls them on records, and is the reference that compiled code must equal. `interpreted` gives kernels the
-same erased functions through ctypes callbacks, for models that cannot be compiled (`compiled = False`, a simulator)
+same functions through ctypes callbacks, for models that cannot be compiled (`compiled = False`, a simulator)
 and for debugging (NUMBA_DISABLE_JIT=1).
 """
 
@@ -30,14 +30,14 @@ class Plain:
         """Every next state that T gives, with its probability as given."""
         source = self.source
         words = to_words(source.state, x)
-        y = np.tile(words, source.outcomes).view(source.state).view(np.recarray)
-        p = np.zeros(source.outcomes)
-        if source.outcomes > 1:
+        y = np.tile(words, source.next_states).view(source.state).view(np.recarray)
+        p = np.zeros(source.next_states)
+        if source.next_states > 1:
             source.functions["transition"](self.m, x, theta, a, y, p)
         else:
             source.functions["transition"](self.m, x, theta, a, y[0])
             p[0] = 1.0
-        return [(y[i], float(p[i])) for i in range(source.outcomes)]
+        return [(y[i], float(p[i])) for i in range(source.next_states)]
 
     def observation(self, y: Any, theta: Any, a: int) -> Any:
         """P(o | y, θ', a), null last."""
@@ -110,7 +110,7 @@ def _number(function: str, value: Any) -> float:
 
 
 def interpreted(source: Source) -> Functions:
-    """The same erased functions, run by Python through ctypes callbacks."""
+    """The model's functions for kernels, run by Python through ctypes callbacks."""
     plain = Plain(source)
     failures: list[BaseException] = []
     x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
@@ -125,12 +125,12 @@ def interpreted(source: Source) -> Functions:
         return words_at(address, theta_words).view(source.theta).view(np.recarray)[0]
 
     def transition(m: int, x: int, theta: int, a: int, y: int, p: int) -> int:
-        out = words_at(y, x_words * source.outcomes).reshape(source.outcomes, x_words)
-        chance = words_at(p, source.outcomes).view(np.float64)
+        out = words_at(y, x_words * source.next_states).reshape(source.next_states, x_words)
+        chance = words_at(p, source.next_states).view(np.float64)
         for i, (record, probability) in enumerate(plain.transition(state_at(x), theta_at(theta), a)):
             out[i] = to_words(source.state, record)
             chance[i] = probability
-        return source.outcomes
+        return source.next_states
 
     def observation(m: int, y: int, theta: int, a: int, z: int) -> int:
         words_at(z, source.observations + 1).view(np.float64)[:] = plain.observation(state_at(y), theta_at(theta), a)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pomdplite.compile.jit import Floats, inlined
-from pomdplite.mdp.distinct_steps import Rows, RowValues
+from pomdplite.mdp.distinct_steps import DistinctSteps, StepValues
 from pomdplite.mdp.reachable import Graph
 
 
@@ -16,33 +16,37 @@ def for_ever(r: float, gamma: float) -> float:
 
 
 @inlined
-def action_value(graph: Graph, rows: Rows, values: RowValues, pair: int, edge: int, v: Floats, gamma: float) -> float:
+def action_value(
+    graph: Graph, distinct: DistinctSteps, values: StepValues, pair: int, edge: int, v: Floats, gamma: float
+) -> float:
     """Q̃ of a state-action whose first edge is `edge`."""
-    r = graph.row[pair]
+    r = graph.step[pair]
     q = values.internal[r]
-    for j in range(rows.branches[r]):
-        if values.chance[rows.first_branch[r] + j] > 0.0:
-            q += gamma * values.chance[rows.first_branch[r] + j] * v[graph.next[edge + j]]
+    for j in range(distinct.branches[r]):
+        if values.chance[distinct.first_branch[r] + j] > 0.0:
+            q += gamma * values.chance[distinct.first_branch[r] + j] * v[graph.next[edge + j]]
     return q
 
 
 @inlined
-def greedy(graph: Graph, rows: Rows, values: RowValues, s: int, v: Floats, gamma: float) -> tuple[int, int]:
+def greedy(
+    graph: Graph, distinct: DistinctSteps, values: StepValues, s: int, v: Floats, gamma: float
+) -> tuple[int, int]:
     """The best state-action of s and its first edge; the smaller action number among equals."""
     best, chosen, chosen_edge = -np.inf, graph.first[s], graph.first_edge[s]
     edge = graph.first_edge[s]
     for pair in range(graph.first[s], graph.first[s + 1]):
-        q = action_value(graph, rows, values, pair, edge, v, gamma)
+        q = action_value(graph, distinct, values, pair, edge, v, gamma)
         if q > best + 1e-9 or (q > best - 1e-9 and graph.action[pair] < graph.action[chosen]):
             best, chosen, chosen_edge = max(q, best), pair, edge
-        edge += rows.branches[graph.row[pair]]
+        edge += distinct.branches[graph.step[pair]]
     return chosen, chosen_edge
 
 
 @inlined
-def first_edge_of(graph: Graph, rows: Rows, s: int, pair: int) -> int:
+def first_edge_of(graph: Graph, distinct: DistinctSteps, s: int, pair: int) -> int:
     """The first edge of a state-action of s."""
     edge = graph.first_edge[s]
     for before in range(graph.first[s], pair):
-        edge += rows.branches[graph.row[before]]
+        edge += distinct.branches[graph.step[before]]
     return edge

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Ints, Small, Words, allocating_kernel, kernel
-from pomdplite.mdp.distinct_steps import Rows, tells
+from pomdplite.mdp.distinct_steps import DistinctSteps, tells
 
 
 class Components(NamedTuple):
@@ -19,19 +19,19 @@ class Components(NamedTuple):
 
     first: Ints  # [component + 1]
     of: Small  # [state]
-    touch: Words  # [component] bit (θ component mod 64) set where its rows tell of that component
+    touch: Words  # [component] bit (θ component mod 64) set where its steps tell of that component
     first_next: Ints  # [component + 1] the components that it leads to
     next: Small
 
 
 def arrange(
-    model: ErasedModel,
-    rows: Rows,
-    row_count: int,
+    model: KernelModel,
+    distinct: DistinctSteps,
+    distinct_count: int,
     first: Ints,
     first_edge: Ints,
     action: Small,
-    row: Small,
+    step: Small,
     next_: Small,
 ) -> tuple[Ints, Components, tuple[Ints, Ints, Small, Small, Ints, Ints, Small]]:
     """(old number of each new state, components, the graph's arrays in the new numbering)."""
@@ -41,14 +41,14 @@ def arrange(
     new_number[order] = np.arange(n, dtype=np.int32)
     component_of = of[order]
     bounds = np.searchsorted(component_of, np.arange(count + 1)).astype(np.int64)
-    pairs = np.empty_like(action), np.empty_like(row), np.empty_like(next_)
+    pairs = np.empty_like(action), np.empty_like(step), np.empty_like(next_)
     new_first, new_split, new_edge, new_split_edge = (np.zeros(n + 1, np.int64) for _ in range(4))
     _renumber(
-        order, new_number, of, rows, first, first_edge, action, row, next_,
+        order, new_number, of, distinct, first, first_edge, action, step, next_,
         new_first, new_split, new_edge, new_split_edge, *pairs,
     )  # fmt: skip
-    told = np.array([tells(rows, model, r) for r in range(row_count)], np.bool_)
-    touch = _touches(rows, told, component_of, new_first, pairs[1], count)
+    told = np.array([tells(distinct, model, r) for r in range(distinct_count)], np.bool_)
+    touch = _touches(distinct, told, component_of, new_first, pairs[1], count)
     first_next, component_next = _successors(bounds, component_of, new_edge, pairs[2])
     components = Components(bounds, component_of, touch, first_next, component_next)
     return order, components, (new_first, new_split[:-1], pairs[0], pairs[1], new_edge, new_split_edge[:-1], pairs[2])
@@ -109,9 +109,10 @@ def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
 
 @kernel
 def _renumber(
-    order: Ints, new_number: Small, of: Small, rows: Rows, first: Ints, first_edge: Ints, action: Small, row: Small,
+    order: Ints, new_number: Small, of: Small, distinct: DistinctSteps, first: Ints, first_edge: Ints,
+    action: Small, step: Small,
     next_: Small, new_first: Ints, new_split: Ints, new_edge: Ints, new_split_edge: Ints, new_action: Small,
-    new_row: Small, new_next: Small,
+    new_step: Small, new_next: Small,
 ) -> None:  # fmt: skip
     """Copy every state's actions to its new place, those that stay in the component first."""
     pair, edge = 0, 0
@@ -123,10 +124,10 @@ def _renumber(
                 new_split_edge[i] = edge
             at = first_edge[s]
             for old in range(first[s], first[s + 1]):
-                k = rows.branches[row[old]]
+                k = distinct.branches[step[old]]
                 if _stays(of, next_, s, at, k) == staying:
                     new_action[pair] = action[old]
-                    new_row[pair] = row[old]
+                    new_step[pair] = step[old]
                     pair += 1
                     for j in range(k):
                         new_next[edge] = new_number[next_[at + j]]
@@ -148,12 +149,12 @@ def _stays(of: Small, next_: Small, s: int, at: int, k: int) -> bool:
 
 
 @allocating_kernel
-def _touches(rows: Rows, told: Flags, of: Small, first: Ints, row: Small, count: int) -> Words:
+def _touches(distinct: DistinctSteps, told: Flags, of: Small, first: Ints, step: Small, count: int) -> Words:
     touch = np.zeros(count, np.uint64)
     for s in range(of.shape[0]):
         for pair in range(first[s], first[s + 1]):
-            if told[row[pair]]:
-                touch[of[s]] |= np.uint64(1) << np.uint64(rows.component[row[pair]] % 64)
+            if told[step[pair]]:
+                touch[of[s]] |= np.uint64(1) << np.uint64(distinct.component[step[pair]] % 64)
     return touch
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from pomdplite.beliefs import FactoredBelief
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
-from pomdplite.errors import TooLarge
-from pomdplite.mdp.distinct_steps import Rows
+from pomdplite.errors import TooLargeError
+from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.outcomes import row_of
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
 from pomdplite.model.hidden_table import JOINT_LIMIT
@@ -37,7 +37,7 @@ class Joint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mixed:
+class Momdp:
     """A listed model in mixed-observability form."""
 
     view: KernelView
@@ -57,13 +57,15 @@ class Mixed:
         return product_of(belief.marginals())
 
 
-def mixed_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Mixed:
-    """List x and θ; TooLarge, with the sizes, where they are too many."""
+def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Momdp:
+    """List x and θ; TooLargeError, with the sizes, where they are too many."""
     hidden = model.hidden
     if not isinstance(hidden, Hidden):
-        raise TooLarge(f"{model.name}: its hidden values cannot be listed.")
+        raise TooLargeError(f"{model.name}: its hidden values cannot be listed.")
     if hidden.size > values:
-        raise TooLarge(f"{model.name}: its hidden parameter has {hidden.size:,} joint values, more than {values:,}.")
+        raise TooLargeError(
+            f"{model.name}: its hidden parameter has {hidden.size:,} joint values, more than {values:,}."
+        )
     view = model.kernel_view().present_form()
     reachable = build(view, view.root(), limit=limit)
     sizes = np.diff(view.table.offsets)
@@ -74,9 +76,9 @@ def mixed_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LI
     pairs = reachable.state_actions
     later, edge = np.zeros((pairs, int(sizes.max())), np.int32), np.zeros(pairs, np.int64)
     theta = np.zeros((1, view.table.theta.shape[1]), np.uint64)
-    _list_changes(view.erased, reachable.graph, reachable.rows, later, edge, theta)
+    _list_changes(view.kernel_model, reachable.graph, reachable.distinct, later, edge, theta)
     prior = product_of([component.prior for component in hidden.components])
-    return Mixed(view, reachable, Joint(sizes.astype(np.int64), stride, later, edge), prior)
+    return Momdp(view, reachable, Joint(sizes.astype(np.int64), stride, later, edge), prior)
 
 
 def product_of(marginals: list[Floats]) -> Floats:
@@ -88,14 +90,16 @@ def product_of(marginals: list[Floats]) -> Floats:
 
 
 @kernel
-def _list_changes(model: ErasedModel, graph: Graph, rows: Rows, later: Small, edge: Ints, theta: Words) -> None:
+def _list_changes(
+    model: KernelModel, graph: Graph, distinct: DistinctSteps, later: Small, edge: Ints, theta: Words
+) -> None:
     """Fill later and edge. Faults were found when the graph was built."""
     for s in range(1, graph.states.shape[0]):
         at = graph.first_edge[s]
         for pair in range(graph.first[s], graph.first[s + 1]):
             edge[pair] = at
-            at += rows.branches[graph.row[pair]]
-            component = rows.component[graph.row[pair]]
+            at += distinct.branches[graph.step[pair]]
+            component = distinct.component[graph.step[pair]]
             first, last = model.offsets[component], model.offsets[component + 1]
             for row in range(first, last):
                 later[pair, row - first] = row - first

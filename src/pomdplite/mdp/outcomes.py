@@ -10,7 +10,7 @@ import numpy as np
 
 from pomdplite.checking.faults import BAD_COMPONENT, LEFT_DOMAIN, RAISED
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
 from pomdplite.rng import uniform
 
@@ -38,21 +38,21 @@ class Outcomes(NamedTuple):
     other: Words  # [1, theta_words] a θ kept aside
 
 
-def room(model: ErasedModel, branches: int) -> Outcomes:
+def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
     """Space for up to this many different next states."""
     n = int(np.max(np.diff(model.offsets)))
     pairs = branches * (model.observations + 1)
     return Outcomes(
         np.zeros(n), np.zeros((branches, model.s_words), np.uint64), np.zeros((branches, n)), np.zeros((pairs, n)),
         np.zeros(pairs, np.int64), np.zeros(pairs, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros((model.outcomes, model.x_words), np.uint64), np.zeros(model.outcomes),
+        np.zeros((model.next_states, model.x_words), np.uint64), np.zeros(model.next_states),
         np.zeros(model.observations + 1), np.zeros((1, model.theta.shape[1]), np.uint64),
         *(np.zeros((1, n), np.uint64) for n in (model.s_words, model.theta.shape[1], model.theta.shape[1])),
     )  # fmt: skip
 
 
 @inlined
-def present_row(model: ErasedModel, states: Words, s: int, component: int, row: int) -> int:
+def present_row(model: KernelModel, states: Words, s: int, component: int, row: int) -> int:
     """The row of the present value of a component whose initial value is `row`; itself where there are no maps."""
     if model.s_words == model.x_words or component == model.offsets.shape[0] - 2:
         return row
@@ -61,7 +61,7 @@ def present_row(model: ErasedModel, states: Words, s: int, component: int, row: 
 
 
 @inlined
-def row_of(model: ErasedModel, component: int, theta: Words, guess: int) -> int:
+def row_of(model: KernelModel, component: int, theta: Words, guess: int) -> int:
     """The row of the component's value in this record of θ, -1 if it is none of its values."""
     first, last = model.offsets[component], model.offsets[component + 1]
     for i in range(first - 1, last):
@@ -76,7 +76,7 @@ def row_of(model: ErasedModel, component: int, theta: Words, guess: int) -> int:
 
 
 @inlined
-def outcomes(model: ErasedModel, states: Words, s: int, a: int, out: Outcomes) -> tuple[int, int, int]:
+def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -> tuple[int, int, int]:
     """Fill `out` for (states[s], a): (component, number of next states, number of (next state, observation) pairs).
 
     A negative number of next states is a fault; the component's value that it happened at then stands in
@@ -179,7 +179,7 @@ def pick(p: Floats, count: int, u: float) -> int:
 
 @kernel
 def simulate(
-    model: ErasedModel, x: Words, theta: Words, a: int, u: float, v: float, out: Outcomes
+    model: KernelModel, x: Words, theta: Words, a: int, u: float, v: float, out: Outcomes
 ) -> tuple[int, int, float]:
     """One step of the world from x[0], θ[0]: (row of the next state in out.y, observation, reward); θ' in out.theta.
 
@@ -201,7 +201,7 @@ def simulate(
 
 
 @inlined
-def draw_hidden(model: ErasedModel, s: Words, b: Floats, theta: Words, t: int, stream: Words) -> None:
+def draw_hidden(model: KernelModel, s: Words, b: Floats, theta: Words, t: int, stream: Words) -> None:
     """Draw the present θ from the belief b about initial values, in state s[0], into theta[t].
 
     A row of one component has the others at their first value, as the row of "no component" has all, and components
@@ -219,7 +219,7 @@ def draw_hidden(model: ErasedModel, s: Words, b: Floats, theta: Words, t: int, s
 
 @kernel
 def history_log_probability(
-    model: ErasedModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, t: int, out: Outcomes
+    model: KernelModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, t: int, out: Outcomes
 ) -> float:
     """log P(what was seen in the first steps | initial θ = theta[t]); `out` is used up."""
     total = 0.0

@@ -13,12 +13,12 @@ import numpy as np
 
 from pomdplite.checking import faults
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
-from pomdplite.errors import ModelError, TooLarge
+from pomdplite.errors import ModelError, TooLargeError
 from pomdplite.mdp.components import Components, arrange
-from pomdplite.mdp.distinct_steps import Rows, empty_rows, grow_rows, intern_row
-from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes, room
+from pomdplite.mdp.distinct_steps import DistinctSteps, allocate_steps, grow_steps, intern_step
+from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
 from pomdplite.model.model import KernelView
 
 log = logging.getLogger("pomdplite")
@@ -28,7 +28,9 @@ _SUM_TOLERANCE = 1e-6  # by how much probabilities may miss one
 _SLICE = 20_000  # states expanded between two looks at Ctrl-C
 
 # Why the expanding kernel came back.
-DONE, PAUSED, STATES_FULL, EDGES_FULL, ROWS_FULL, ROOM_FULL, FAULT, NO_ACTION, BAD_SUM, BAD_REWARD, BAD_Z = range(11)
+DONE, PAUSED, STATES_FULL, EDGES_FULL, DISTINCT_FULL, ROOM_FULL, FAULT, NO_ACTION, BAD_SUM, BAD_REWARD, BAD_Z = range(
+    11
+)
 
 
 class Graph(NamedTuple):
@@ -40,20 +42,20 @@ class Graph(NamedTuple):
     first: Ints  # [state + 1] its state-actions
     split: Ints  # [state] the first of them that leaves the component for good, or only loops
     action: Small  # [state-action]
-    row: Small  # [state-action]
-    first_edge: Ints  # [state + 1] its edges, state-action by state-action, as many as its row has branches
+    step: Small  # [state-action] which of the distinct steps it is
+    first_edge: Ints  # [state + 1] its edges, state-action by state-action, as many as its step has branches
     split_edge: Ints  # [state] the edge at split
     next: Small  # [edge]
 
 
 @dataclass(frozen=True)
 class Reachable:
-    """A graph with its rows and components."""
+    """A graph with its distinct steps and components."""
 
     view: KernelView
     graph: Graph
-    rows: Rows
-    row_count: int
+    distinct: DistinctSteps
+    distinct_count: int
     components: Components
 
     @property
@@ -78,15 +80,16 @@ class Reachable:
     def edges(self, state: int, state_action: int) -> Small:
         """The next states of a state-action."""
         first = self.graph.first[state]
-        at = self.graph.first_edge[state] + int(self.rows.branches[self.graph.row[first:state_action]].sum())
-        return self.graph.next[at : at + self.rows.branches[self.graph.row[state_action]]]
+        at = self.graph.first_edge[state] + int(self.distinct.branches[self.graph.step[first:state_action]].sum())
+        return self.graph.next[at : at + self.distinct.branches[self.graph.step[state_action]]]
 
-    def likelihood(self, row: int) -> tuple[Floats, Floats, Ints, Ints]:
-        """Row as arrays: reward [n], likelihood [e, n], next state [e], observation [e]."""
+    def likelihood(self, step: int) -> tuple[Floats, Floats, Ints, Ints]:
+        """A distinct step as arrays: reward [n], likelihood [e, n], next state [e], observation [e]."""
         offsets = self.view.table.offsets
-        component, k, e = (int(a[row]) for a in (self.rows.component, self.rows.branches, self.rows.outcomes))
-        n, at = int(offsets[component + 1] - offsets[component]), int(self.rows.at[row])
-        pool = self.rows.pool[at:]
+        d = self.distinct
+        component, k, e = int(d.component[step]), int(d.branches[step]), int(d.outcomes[step])
+        n, at = int(offsets[component + 1] - offsets[component]), int(d.at[step])
+        pool = d.pool[at:]
         tail = pool[n + k * n + e * n :]
         return (
             pool[:n], pool[n + k * n : n + k * n + e * n].reshape(e, n),
@@ -102,7 +105,7 @@ class _Growing(NamedTuple):
     first: Ints  # [capacity + 1]
     first_edge: Ints  # [capacity + 1]
     action: Small
-    row: Small
+    step: Small
     next: Small
 
 
@@ -113,72 +116,72 @@ def build(
     limit: int = STATE_LIMIT,
 ) -> Reachable:
     """Every state reachable from `root`. The model's numbers are checked on the way."""
-    growing, rows, counts, _ = _explore(view, root, limit)
+    growing, distinct, counts, _ = _explore(view, root, limit)
     if counts[0] > limit:
-        raise TooLarge(
+        raise TooLargeError(
             f"{view.model.name} has more than {limit:,} reachable states, the limit of the exact solver; larger "
             'problems are the online solver\'s: solver="uct".'
         )
-    return _finish(view, growing, rows, counts)
+    return _finish(view, growing, distinct, counts)
 
 
 def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
     """The smallest and largest reward of the first reachable (x, θ, a)."""
-    _, rows, counts, offsets = _explore(view, view.root(), states)
+    _, distinct, counts, offsets = _explore(view, view.root(), states)
     low, high = np.inf, -np.inf
     for r in range(int(counts[4])):
-        component = rows.component[r]
-        rewards = rows.pool[rows.at[r] : rows.at[r] + offsets[component + 1] - offsets[component]]
+        component = distinct.component[r]
+        rewards = distinct.pool[distinct.at[r] : distinct.at[r] + offsets[component + 1] - offsets[component]]
         low, high = min(low, float(rewards.min())), max(high, float(rewards.max()))
     return low, high
 
 
-def _explore(view: KernelView, root: Words, limit: int) -> tuple["_Growing", Rows, Ints, Ints]:
+def _explore(view: KernelView, root: Words, limit: int) -> tuple["_Growing", DistinctSteps, Ints, Ints]:
     """Expand states in order of discovery, until there are no more or more than the limit."""
-    model = view.erased
+    model = view.kernel_model
     if abi.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the first state x = ({view.describe(root)}) is terminal.")
-    space = room(model, max(4, model.outcomes))
-    rows, growing = empty_rows(256, 4096), _space(model, 1024, 8192)
+    space = allocate_outcomes(model, max(4, model.next_states))
+    distinct, growing = allocate_steps(256, 4096), _space(model, 1024, 8192)
     growing.states[1] = root
     _fill_table(growing.states[:2], growing.table)
-    # counts: states found, states expanded, state-actions, edges, rows, pool
+    # counts: states found, states expanded, state-actions, edges, distinct, pool
     counts = np.array([2, 1, 0, 0, 0, 0], np.int64)
     fault = np.zeros(4, np.int64)  # state, action, component, value or code
     number = np.zeros(1)
     while counts[0] <= limit:
-        why = _expand(model, growing, rows, space, counts, fault, number, int(counts[1]) + min(_SLICE, limit))
+        why = _expand(model, growing, distinct, space, counts, fault, number, int(counts[1]) + min(_SLICE, limit))
         if why == DONE:
             break
         if why == STATES_FULL:
             growing = _grow(model, growing, counts, states=2, edges=1)
         elif why == EDGES_FULL:
             growing = _grow(model, growing, counts, states=1, edges=2)
-        elif why == ROWS_FULL:
-            rows = grow_rows(rows, int(counts[4]), int(counts[5]))
+        elif why == DISTINCT_FULL:
+            distinct = grow_steps(distinct, int(counts[4]), int(counts[5]))
         elif why == ROOM_FULL:
-            space = room(model, 2 * space.next.shape[0])
+            space = allocate_outcomes(model, 2 * space.next.shape[0])
         elif why != PAUSED:
             raise _complaint(view, growing.states[fault[0]].copy(), why, fault, float(number[0]))
-    return growing, rows, counts, model.offsets
+    return growing, distinct, counts, model.offsets
 
 
-def _finish(view: KernelView, growing: _Growing, rows: Rows, counts: Ints) -> Reachable:
+def _finish(view: KernelView, growing: _Growing, distinct: DistinctSteps, counts: Ints) -> Reachable:
     """Number the states component by component."""
-    n, pairs, edges, row_count = int(counts[0]), int(counts[2]), int(counts[3]), int(counts[4])
+    n, pairs, edges, distinct_count = int(counts[0]), int(counts[2]), int(counts[3]), int(counts[4])
     order, components, arrays = arrange(
-        view.erased, rows, row_count, growing.first[: n + 1], growing.first_edge[: n + 1],
-        growing.action[:pairs], growing.row[:pairs], growing.next[:edges],
+        view.kernel_model, distinct, distinct_count, growing.first[: n + 1], growing.first_edge[: n + 1],
+        growing.action[:pairs], growing.step[:pairs], growing.next[:edges],
     )  # fmt: skip
     states = growing.states[:n][order]
     table = np.full(1 << (2 * n).bit_length(), -1, np.int32)
     _fill_table(states, table)
     graph = Graph(states, table, *arrays)
-    log.debug("%s: %d states, %d state-actions, %d rows", view.model.name, n, pairs, row_count)
-    return Reachable(view, graph, rows, row_count, components)
+    log.debug("%s: %d states, %d state-actions, %d distinct steps", view.model.name, n, pairs, distinct_count)
+    return Reachable(view, graph, distinct, distinct_count, components)
 
 
-def _space(model: ErasedModel, states: int, edges: int) -> _Growing:
+def _space(model: KernelModel, states: int, edges: int) -> _Growing:
     return _Growing(
         np.zeros((states, model.s_words), np.uint64), np.full(1 << (2 * states).bit_length(), -1, np.int32),
         np.zeros(states + 1, np.int64), np.zeros(states + 1, np.int64),
@@ -186,7 +189,7 @@ def _space(model: ErasedModel, states: int, edges: int) -> _Growing:
     )  # fmt: skip
 
 
-def _grow(model: ErasedModel, old: _Growing, counts: Ints, *, states: int, edges: int) -> _Growing:
+def _grow(model: KernelModel, old: _Growing, counts: Ints, *, states: int, edges: int) -> _Growing:
     n = int(counts[0])
     new = _space(model, states * len(old.states), edges * len(old.next))
     new.states[:n] = old.states[:n]
@@ -239,9 +242,9 @@ def _fill_table(states: Words, table: Small) -> None:
 
 @kernel
 def _expand(
-    model: ErasedModel,
+    model: KernelModel,
     growing: _Growing,
-    rows: Rows,
+    distinct: DistinctSteps,
     out: Outcomes,
     counts: Ints,
     fault: Ints,
@@ -258,8 +261,11 @@ def _expand(
             return STATES_FULL
         if counts[3] + model.actions * out.next.shape[0] > growing.next.shape[0]:
             return EDGES_FULL
-        if counts[4] + model.actions >= rows.at.shape[0] or counts[5] + model.actions * biggest > rows.pool.shape[0]:
-            return ROWS_FULL
+        if (
+            counts[4] + model.actions >= distinct.at.shape[0]
+            or counts[5] + model.actions * biggest > distinct.pool.shape[0]
+        ):
+            return DISTINCT_FULL
         pairs, edges = counts[2], counts[3]  # taken as final only when the whole state is done
         for a in range(model.actions):
             if not abi.legal(model, growing.states, s, a):
@@ -276,12 +282,12 @@ def _expand(
             why = _sound(out, n, k, e, fault, number)
             if why != DONE:
                 return why
-            r, used = intern_row(rows, counts[4], counts[5], component, n, k, e, out)
+            r, used = intern_step(distinct, counts[4], counts[5], component, n, k, e, out)
             if r == counts[4]:
                 counts[4] += 1
                 counts[5] = used
             growing.action[pairs] = a
-            growing.row[pairs] = r
+            growing.step[pairs] = r
             pairs += 1
             for j in range(k):
                 to = 0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.bellman import for_ever
 from pomdplite.mdp.bonus import expected_l1_change
@@ -49,7 +49,7 @@ class SearchGraph(NamedTuple):
     chance: Floats  # [edge] mean transition probability
 
 
-def search_space(model: ErasedModel, nodes: int, pairs: int) -> SearchGraph:
+def search_space(model: KernelModel, nodes: int, pairs: int) -> SearchGraph:
     """Space for that many nodes and pairs; the system hands memory out as it is used."""
     edges = 2 * pairs
     table = np.full(1 << (2 * nodes - 1).bit_length(), -1, np.int32)
@@ -100,7 +100,7 @@ def add_node(graph: SearchGraph, states: Words, i: int, merged: bool) -> int:
 
 
 @inlined
-def has_space(model: ErasedModel, graph: SearchGraph, out: Outcomes) -> bool:
+def has_space(model: KernelModel, graph: SearchGraph, out: Outcomes) -> bool:
     """Whether one more node can be expanded."""
     branches = model.actions * out.next.shape[0]
     return (
@@ -112,7 +112,7 @@ def has_space(model: ErasedModel, graph: SearchGraph, out: Outcomes) -> bool:
 
 @kernel
 def expand(
-    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, out: Outcomes, node: int, guess: float,
+    model: KernelModel, graph: SearchGraph, b: Floats, beta: float, out: Outcomes, node: int, guess: float,
     merged: bool, fault: Ints,
 ) -> int:  # fmt: skip
     """List the node's legal actions, with their mean reward, bonus and mean transition under the belief b.

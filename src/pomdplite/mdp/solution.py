@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Small, Words
 
 
@@ -23,7 +23,7 @@ class Solution:
     visits: Small | None = None  # how often a search tried each action
     simulations: int = 0
     steps: int = 0  # simulated model steps
-    depth: int = 0  # the deepest simulation
+    deepest: int = 0  # steps of the longest simulation
     line: tuple[int, ...] = ()  # actions of the principal line of play
     full: bool = False  # whether the search ran out of space for states
 
@@ -39,5 +39,5 @@ class Solver(Protocol):
     def reset(self, prior: Floats, seed: int) -> None:
         """A new episode: nothing of the last one may matter."""
 
-    def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
-        """The MDP at s with the belief b over the rows of `erased` frozen."""
+    def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
+        """The MDP at s with the belief b over the rows of `model.theta` frozen."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pomdplite.compile.jit import Floats
-from pomdplite.errors import ModelError, TooLarge
+from pomdplite.errors import ModelError, TooLargeError
 from pomdplite.mdp.reachable import build
 from pomdplite.model.model import Model
 from pomdplite.model.tabular import Tabular, tabular
@@ -52,7 +52,7 @@ def to_mdps(model: Model) -> MdpSet:
     while queue:
         s = queue.pop()
         for pair in reachable.actions(s[0]):
-            gain, likelihood, branch, seen = reachable.likelihood(int(graph.row[pair]))
+            gain, likelihood, branch, seen = reachable.likelihood(int(graph.step[pair]))
             edges = reachable.edges(s[0], int(pair))
             a = int(graph.action[pair])
             rewards.append((numbers[s], a, gain))
@@ -64,7 +64,7 @@ def to_mdps(model: Model) -> MdpSet:
                     queue.append(after)
                 entries.append((numbers[s], a, numbers[after], likelihood[e]))
             if thetas * len(numbers) ** 2 * count > _LARGEST:
-                raise TooLarge(f"{model.name}: the set of MDPs has a table of more than {_LARGEST:,} numbers.")
+                raise TooLargeError(f"{model.name}: the set of MDPs has a table of more than {_LARGEST:,} numbers.")
     n = len(numbers)
     transition, reward, legal = (
         np.zeros((thetas, n, count, n)),

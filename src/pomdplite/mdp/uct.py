@@ -13,12 +13,12 @@ import numpy as np
 
 from pomdplite.checking import faults
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
-from pomdplite.errors import NotConverging
+from pomdplite.errors import NotConvergingError
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import Outcomes, outcomes, pick, room
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, outcomes, pick
 from pomdplite.mdp.search_graph import (
     END,
     EXPANDED,
@@ -53,13 +53,13 @@ class Uct:
 
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, budget: Budget, exploration: float, tree: bool = False,
-        horizon: int = 90, nodes: int = NODE_LIMIT, pairs: int = PAIR_LIMIT,
+        search_depth: int = 90, nodes: int = NODE_LIMIT, pairs: int = PAIR_LIMIT,
     ) -> None:  # fmt: skip
         self.view, self.gamma, self.beta, self.budget = view, gamma, beta, budget
-        self.exploration, self.tree, self.horizon = exploration, tree, horizon
-        self._graph = search_space(view.erased, nodes, pairs)
-        self._room = room(view.erased, max(2, view.erased.outcomes))
-        self._path = np.zeros(2 * horizon + 2, np.int64)
+        self.exploration, self.tree, self.search_depth = exploration, tree, search_depth
+        self._graph = search_space(view.kernel_model, nodes, pairs)
+        self._buffer = allocate_outcomes(view.kernel_model, max(2, view.kernel_model.next_states))
+        self._path = np.zeros(2 * search_depth + 2, np.int64)
         self._stream = np.zeros(1, np.uint64)
         self._belief: Floats | None = None  # the belief that the graph's numbers are for
 
@@ -68,32 +68,32 @@ class Uct:
         self._stream[0] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
         self._belief = None
 
-    def warm_up(self, erased: ErasedModel, s: Words, b: Floats) -> None:
+    def warm_up(self, kernel_model: KernelModel, s: Words, b: Floats) -> None:
         """Compile what searching takes, so that no step's budget pays for it."""
         budget, self.budget = self.budget, Budget(None, 1)
         for _ in range(2):  # the second time on the graph of the first
-            self.solve(erased, s, b)
+            self.solve(kernel_model, s, b)
         self.budget = budget
 
-    def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
+    def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
         """Search from s under the belief b until the budget is spent."""
         # One step ahead there is one node to expand.
-        clock = (self.budget if self.horizon > 1 else Budget(None, 1)).start()
-        if len(self._room.reward) < int(np.max(np.diff(erased.offsets))):
-            self._room = room(erased, self._room.next.shape[0])
+        clock = (self.budget if self.search_depth > 1 else Budget(None, 1)).start()
+        if len(self._buffer.reward) < int(np.max(np.diff(kernel_model.offsets))):
+            self._buffer = allocate_outcomes(kernel_model, self._buffer.next.shape[0])
         root = self._root(s, b)
         tally, fault = np.zeros(4, np.int64), np.zeros(5, np.int64)
         simulate = simulate_tree if self.tree else simulate_graph
         while (count := clock.portion(int(tally[SIMULATIONS]))) > 0:
             why = simulate(
-                erased, self._graph, b, self.beta, self.gamma, self.exploration, self._room, root, count,
-                self.horizon, self._path, self._stream, tally, fault,
+                kernel_model, self._graph, b, self.beta, self.gamma, self.exploration, self._buffer, root, count,
+                self.search_depth, self._path, self._stream, tally, fault,
             )  # fmt: skip
             if why == FAULTY:
                 a, component, code, value = (int(f) for f in fault[:4])
                 raise faults.model_error(self.view, self._graph.states[fault[4]].copy(), a, component, code, value)
             if why == NO_ROOM:
-                self._room = room(erased, 2 * self._room.next.shape[0])
+                self._buffer = allocate_outcomes(kernel_model, 2 * self._buffer.next.shape[0])
         self._refuse_endless_gain(root)
         return self._solution(root, tally)
 
@@ -107,7 +107,7 @@ class Uct:
             for pair in range(first, first + int(graph.pairs[node])) if first != NOT_EXPANDED else ():
                 if graph.next[graph.first_edge[pair]] == node and graph.q[pair] == np.inf:
                     model = self.view.model
-                    raise NotConverging(
+                    raise NotConvergingError(
                         f"{model.name}: with discount {self.gamma:g} the value is unbounded: in x = "
                         f"({self.view.describe(graph.states[node])}) {model.actions[graph.action[pair]]!r} earns "
                         f"{graph.reward[pair] + graph.gain[pair]:g} a step for ever. Use a discount below 1, or beta=0."
@@ -138,7 +138,7 @@ class Uct:
             "UCT on a tree" if self.tree else "UCT on a graph", graph.action[pairs].copy(), q, bonus,
             graph.reward[pairs].copy(), graph.gain[pairs].copy(), int(graph.counts[NODES]),
             visits=graph.tries[pairs].copy(), simulations=int(tally[SIMULATIONS]), steps=int(tally[STEPS]),
-            depth=int(tally[DEEPEST]), line=self._line(root), full=bool(tally[FULL]),
+            deepest=int(tally[DEEPEST]), line=self._line(root), full=bool(tally[FULL]),
         )  # fmt: skip
 
     def _line(self, node: int, most: int = 12) -> tuple[int, ...]:
@@ -193,19 +193,19 @@ def follow(graph: SearchGraph, pair: int, stream: Words) -> int:
 
 @kernel
 def simulate_graph(
-    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
-    root: int, simulations: int, horizon: int, path: Ints, stream: Words, tally: Ints, fault: Ints,
+    model: KernelModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
+    root: int, simulations: int, search_depth: int, path: Ints, stream: Words, tally: Ints, fault: Ints,
 ) -> int:  # fmt: skip
     """Up to that many simulations with merged states and max backups; why it stopped."""
     for _ in range(simulations):
         node, depth = root, 0
         graph.counts[STAMP] += 1
-        while node != END and depth < horizon and graph.stamp[node] != graph.counts[STAMP]:
+        while node != END and depth < search_depth and graph.stamp[node] != graph.counts[STAMP]:
             graph.stamp[node] = graph.counts[STAMP]
             if graph.first[node] == NOT_EXPANDED:
                 guess = graph.value[node]
                 if not abi.has_heuristic(model) and depth > 0:
-                    guess = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
+                    guess = play_on(model, graph, b, beta, gamma, out, node, search_depth - depth, stream, tally)
                 done = expand(model, graph, b, beta, out, node, guess, True, fault)
                 if done in (NO_ROOM, FAULTY):
                     fault[4] = node
@@ -240,17 +240,17 @@ def simulate_graph(
 
 @kernel
 def simulate_tree(
-    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
-    root: int, simulations: int, horizon: int, path: Ints, stream: Words, tally: Ints, fault: Ints,
+    model: KernelModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, c: float, out: Outcomes,
+    root: int, simulations: int, search_depth: int, path: Ints, stream: Words, tally: Ints, fault: Ints,
 ) -> int:  # fmt: skip
     """Up to that many simulations in a tree with averaged returns; why it stopped."""
     for _ in range(simulations):
         node, depth = root, 0
         total, total_bonus = 0.0, 0.0
-        while node != END and depth < horizon:
+        while node != END and depth < search_depth:
             if graph.first[node] == NOT_EXPANDED:
                 if depth > 0:
-                    total = play_on(model, graph, b, beta, gamma, out, node, horizon - depth, stream, tally)
+                    total = play_on(model, graph, b, beta, gamma, out, node, search_depth - depth, stream, tally)
                 done = expand(model, graph, b, beta, out, node, 0.0, False, fault)
                 if done in (NO_ROOM, FAULTY):
                     fault[4] = node
@@ -280,7 +280,7 @@ def simulate_tree(
 
 @kernel
 def play_on(
-    model: ErasedModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, out: Outcomes, node: int, steps: int,
+    model: KernelModel, graph: SearchGraph, b: Floats, beta: float, gamma: float, out: Outcomes, node: int, steps: int,
     stream: Words, tally: Ints,
 ) -> float:  # fmt: skip
     """The internal return of a rollout from a node, belief frozen: the model's policy, or uniform legal actions."""

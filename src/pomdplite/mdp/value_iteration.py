@@ -11,15 +11,15 @@ that the agent can still reach, are solved again.
 
 import numpy as np
 
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, allocating_kernel, kernel
-from pomdplite.errors import NotConverging, TooLarge
+from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp.bellman import action_value, first_edge_of, for_ever, greedy
 from pomdplite.mdp.components import Components
-from pomdplite.mdp.distinct_steps import Rows, RowValues, evaluate_rows, row_values
+from pomdplite.mdp.distinct_steps import DistinctSteps, StepValues, allocate_step_values, evaluate_steps
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
 from pomdplite.mdp.solution import Solution
-from pomdplite.mdp.unbounded import endless_loop, no_way_out
+from pomdplite.mdp.unbounded import no_way_out, unbounded_loop
 from pomdplite.model.model import KernelView
 
 TOLERANCE = 1e-6  # largest error of a value, in units of reward
@@ -35,7 +35,7 @@ class ValueIteration:
         self.reachable, self.gamma, self.beta = reachable, gamma, beta
         # A residual r leaves an error of at most r γ / (1 − γ).
         self._residual = tolerance if gamma in (0.0, 1.0) else tolerance * min(1.0, (1 - gamma) / gamma)
-        self._rows = row_values(reachable.rows, reachable.row_count)
+        self._steps = allocate_step_values(reachable.distinct, reachable.distinct_count)
         states, components = reachable.states, len(reachable.components.first) - 1
         self.values: Floats = np.zeros(states)
         self._fixed = np.zeros(states)
@@ -62,18 +62,18 @@ class ValueIteration:
         r, graph = self.reachable, self.reachable.graph
         pairs = r.actions(state)
         q, bonus = _action_values(
-            graph, r.rows, self._rows, state, self.values, self._bonus, self._mark, self.gamma, self.beta, pairs
+            graph, r.distinct, self._steps, state, self.values, self._bonus, self._mark, self.gamma, self.beta, pairs
         )
-        rows = graph.row[pairs]
+        steps = graph.step[pairs]
         covered = int(_covered(r.components, r.components.of[state], self._flags[0]))
         return Solution(
-            "value iteration", graph.action[pairs], q, bonus, self._rows.reward[rows],
-            self.beta * self._rows.bonus[rows], covered, solved, residual,
+            "value iteration", graph.action[pairs], q, bonus, self._steps.reward[steps],
+            self.beta * self._steps.bonus[steps], covered, solved, residual,
         )  # fmt: skip
 
     def _evaluate(self, b: Floats) -> None:
         r = self.reachable
-        evaluate_rows(r.view.erased, r.rows, r.row_count, b, self.beta, self._rows)
+        evaluate_steps(r.view.kernel_model, r.distinct, r.distinct_count, b, self.beta, self._steps)
 
     def _solve(self, state: int, b: Floats) -> tuple[int, float]:
         r = self.reachable
@@ -85,7 +85,8 @@ class ValueIteration:
         self._evaluate(b)
         root = int(r.components.of[state])
         stuck, solved, residual = _sweep_components(
-            r.graph, r.rows, self._rows, r.components, root, changed, self._belief is None, self.values, self._fixed,
+            r.graph, r.distinct, self._steps, r.components, root, changed, self._belief is None, self.values,
+            self._fixed,
             self._flags, self.gamma, self._residual, _MOST_SWEEPS if self.gamma == 1 else _MOST_SWEEPS_DISCOUNTED,
         )  # fmt: skip
         if stuck != _SOLVED or self.values[state] == -np.inf:
@@ -94,28 +95,28 @@ class ValueIteration:
         self._belief = b.copy()
         return int(solved), float(residual)
 
-    def _not_converging(self, component: int) -> NotConverging:
+    def _not_converging(self, component: int) -> NotConvergingError:
         """Name a loop that earns, or costs, for ever."""
         r = self.reachable
         first, last = r.components.first[component : component + 2]
-        state, pair, gain = endless_loop(r.graph, r.rows, self._rows, first, last, self.values, self.gamma)
+        state, pair, gain = unbounded_loop(r.graph, r.distinct, self._steps, first, last, self.values, self.gamma)
         model, where = r.view.model, r.view.describe(r.graph.states[state])
         name = model.name
         if pair >= 0 and gain > 0:
-            row = r.graph.row[pair]
-            parts = f"reward {self._rows.reward[row]:g}, bonus {self.beta * self._rows.bonus[row]:g}"
-            return NotConverging(
+            row = r.graph.step[pair]
+            parts = f"reward {self._steps.reward[row]:g}, bonus {self.beta * self._steps.bonus[row]:g}"
+            return NotConvergingError(
                 f"{name}: with discount {self.gamma:g} the value is unbounded: from x = ({where}) a loop that starts "
                 f"with {model.actions[r.graph.action[pair]]!r} ({parts}) earns {gain:g} a step for ever. "
                 "Use a discount below 1, beta=0 if the bonus is the cause, or a model in which the loop costs."
             )
         if pair >= 0 and gain < 0:
-            return NotConverging(
+            return NotConvergingError(
                 f"{name}: with discount {self.gamma:g} the value is unbounded below: from x = ({where}) no legal "
                 "action leads towards a terminal state, and staying costs for ever. Use a discount below 1, or give a "
                 "way to end."
             )
-        return NotConverging(
+        return NotConvergingError(
             f"{name}: value iteration did not settle within {_MOST_SWEEPS:,} sweeps around x = ({where}) with discount "
             f"{self.gamma:g}; use a smaller discount or a larger tolerance."
         )
@@ -128,7 +129,7 @@ class Exact:
         self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT
     ) -> None:
         if not view.listed:
-            raise TooLarge(f'{view.model.name}: its hidden values cannot be listed; use solver="uct".')
+            raise TooLargeError(f'{view.model.name}: its hidden values cannot be listed; use solver="uct".')
         self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
         self.build(view.root())
 
@@ -141,7 +142,7 @@ class Exact:
         """Start from the solution for the prior."""
         self.iteration.reset(prior)
 
-    def solve(self, erased: ErasedModel, s: Words, b: Floats) -> Solution:
+    def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
         """Solve for belief b as far as s needs it."""
         state = self.reachable.find(s)
         if state < 0:  # a world outside the model put us where the model never leads
@@ -182,7 +183,7 @@ def _reach(components: Components, root: int, reach: Flags) -> None:
 
 @kernel
 def _sweep_components(
-    graph: Graph, rows: Rows, values: RowValues, components: Components, root: int, changed: np.uint64,
+    graph: Graph, distinct: DistinctSteps, values: StepValues, components: Components, root: int, changed: np.uint64,
     everything: bool, v: Floats, fixed: Floats, flags: Flags, gamma: float, tolerance: float, most: int,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Solve what needs solving, successors first: (component that does not settle or _SOLVED, states, residual)."""
@@ -199,8 +200,8 @@ def _sweep_components(
         if not needed:
             continue
         first, last = components.first[c], components.first[c + 1]
-        settled, left, change = _solve_component(graph, rows, values, first, last, v, fixed, gamma, tolerance, most)
-        if not settled and gamma == 1.0 and no_way_out(graph, rows, values, first, last, v):
+        settled, left, change = _solve_component(graph, distinct, values, first, last, v, fixed, gamma, tolerance, most)
+        if not settled and gamma == 1.0 and no_way_out(graph, distinct, values, first, last, v):
             for state in range(first, last):
                 v[state] = -np.inf  # staying costs for ever and there is nowhere to go
             settled, left, change = True, 0.0, np.inf
@@ -214,7 +215,8 @@ def _sweep_components(
 
 @kernel
 def _solve_component(
-    graph: Graph, rows: Rows, values: RowValues, first: int, last: int, v: Floats, fixed: Floats, gamma: float,
+    graph: Graph, distinct: DistinctSteps, values: StepValues, first: int, last: int, v: Floats, fixed: Floats,
+    gamma: float,
     tolerance: float, most: int,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Value iteration on one component: (whether it settled, residual, largest change of a value)."""
@@ -225,8 +227,8 @@ def _solve_component(
         best = -np.inf
         edge = graph.split_edge[s]
         for pair in range(graph.split[s], graph.first[s + 1]):
-            r = graph.row[pair]
-            k = rows.branches[r]
+            r = graph.step[pair]
+            k = distinct.branches[r]
             q = values.internal[r]
             if k == 1:
                 t = graph.next[edge]
@@ -238,7 +240,7 @@ def _solve_component(
                     q += gamma * v[t]
             else:
                 for j in range(k):
-                    chance = values.chance[rows.first_branch[r] + j]
+                    chance = values.chance[distinct.first_branch[r] + j]
                     if chance > 0.0:  # a state of value -inf may be impossible
                         q += gamma * chance * v[graph.next[edge + j]]
             edge += k
@@ -264,15 +266,15 @@ def _solve_component(
             best = fixed[s]
             edge = graph.first_edge[s]
             for pair in range(graph.first[s], graph.split[s]):
-                r = graph.row[pair]
-                k = rows.branches[r]
+                r = graph.step[pair]
+                k = distinct.branches[r]
                 q = values.internal[r]
                 if k == 1:
                     q += gamma * v[graph.next[edge]]
                 else:
                     loop = 0.0
                     for j in range(k):
-                        chance = values.chance[rows.first_branch[r] + j]
+                        chance = values.chance[distinct.first_branch[r] + j]
                         if graph.next[edge + j] == s:
                             loop += chance
                         elif chance > 0.0:
@@ -294,7 +296,8 @@ def _solve_component(
 
 @allocating_kernel
 def _action_values(
-    graph: Graph, rows: Rows, values: RowValues, root: int, v: Floats, bonus: Floats, mark: Small, gamma: float,
+    graph: Graph, distinct: DistinctSteps, values: StepValues, root: int, v: Floats, bonus: Floats, mark: Small,
+    gamma: float,
     beta: float, pairs: Ints,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Q̃ of the root's actions, and the part of it that bonuses contribute under the greedy policy."""
@@ -303,26 +306,26 @@ def _action_values(
     found = np.empty(64, np.int64)
     count = 0
     for i in range(pairs.shape[0]):
-        edge = first_edge_of(graph, rows, root, pairs[i])
-        q[i] = action_value(graph, rows, values, pairs[i], edge, v, gamma)
-        for j in range(rows.branches[graph.row[pairs[i]]]):
+        edge = first_edge_of(graph, distinct, root, pairs[i])
+        q[i] = action_value(graph, distinct, values, pairs[i], edge, v, gamma)
+        for j in range(distinct.branches[graph.step[pairs[i]]]):
             found, count = _visit(found, count, mark, graph.next[edge + j])
     done = 0
     while done < count:
-        pair, edge = greedy(graph, rows, values, found[done], v, gamma)
-        for j in range(rows.branches[graph.row[pair]]):
+        pair, edge = greedy(graph, distinct, values, found[done], v, gamma)
+        for j in range(distinct.branches[graph.step[pair]]):
             found, count = _visit(found, count, mark, graph.next[edge + j])
         done += 1
     visited = np.sort(found[:count])
     if beta > 0.0:
-        _bonus_values(graph, rows, values, visited, v, bonus, gamma, beta)
+        _bonus_values(graph, distinct, values, visited, v, bonus, gamma, beta)
         for i in range(pairs.shape[0]):
-            edge = first_edge_of(graph, rows, root, pairs[i])
-            r = graph.row[pairs[i]]
+            edge = first_edge_of(graph, distinct, root, pairs[i])
+            r = graph.step[pairs[i]]
             part[i] = beta * values.bonus[r]
-            for j in range(rows.branches[r]):
+            for j in range(distinct.branches[r]):
                 if graph.next[edge + j] != 0:
-                    part[i] += gamma * values.chance[rows.first_branch[r] + j] * bonus[graph.next[edge + j]]
+                    part[i] += gamma * values.chance[distinct.first_branch[r] + j] * bonus[graph.next[edge + j]]
     mark[visited] = 0
     return q, part
 
@@ -340,21 +343,28 @@ def _visit(found: Ints, count: int, mark: Small, s: int) -> tuple[Ints, int]:
 
 @allocating_kernel
 def _bonus_values(
-    graph: Graph, rows: Rows, values: RowValues, visited: Ints, v: Floats, bonus: Floats, gamma: float, beta: float
+    graph: Graph,
+    distinct: DistinctSteps,
+    values: StepValues,
+    visited: Ints,
+    v: Floats,
+    bonus: Floats,
+    gamma: float,
+    beta: float,
 ) -> None:
     """The value of the bonuses alone under the greedy policy, on the visited states."""
     pairs, edges = np.empty_like(visited), np.empty_like(visited)
     for i in range(visited.shape[0]):
-        pairs[i], edges[i] = greedy(graph, rows, values, visited[i], v, gamma)
+        pairs[i], edges[i] = greedy(graph, distinct, values, visited[i], v, gamma)
         bonus[visited[i]] = 0.0
     for _ in range(10_000):
         left = 0.0
         for i in range(visited.shape[0]):
-            s, r = visited[i], graph.row[pairs[i]]
+            s, r = visited[i], graph.step[pairs[i]]
             total, loop = beta * values.bonus[r], 0.0
-            for j in range(rows.branches[r]):
+            for j in range(distinct.branches[r]):
                 t = graph.next[edges[i] + j]
-                chance = values.chance[rows.first_branch[r] + j]
+                chance = values.chance[distinct.first_branch[r] + j]
                 if t == s:
                     loop += chance
                 elif t != 0:

@@ -32,10 +32,10 @@ from pomdplite.compile.abi import (
     TERMINAL,
     TRANSITION,
     UPPER,
-    ErasedModel,
+    KernelModel,
 )  # fmt: skip
 from pomdplite.compile.abi import (
-    prior as erased_prior,
+    prior as abi_prior,
 )
 from pomdplite.compile.definition import ARGUMENTS, Functions, Source, parameters
 from pomdplite.compile.interpreted import Plain
@@ -51,14 +51,14 @@ _PLACES = {
     "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE, "heuristic": HEURISTIC, "policy": POLICY,
     "prior": PRIOR, "move": MOVE, "summary": SUMMARY, "upper": UPPER, "preferred": PREFERRED, "remember": REMEMBER,
 }  # fmt: skip
-_RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_limit", "kernel_view"}
+_RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_horizon", "kernel_view"}
 _NOT_PARAMETERS = {
     "compiled",
-    "outcomes",
-    "max_steps",
+    "next_states",
+    "horizon",
     "beta",
     "exploration",
-    "lookahead",
+    "search_depth",
     "return_range",
     "summary_size",
     "memory",
@@ -108,10 +108,10 @@ class Model:
     remember(m, x, a, y, o, h)           keeps of it: a record `memory = State(...)`, zeros at first, updated after
                                          action a led from x to y with observation o
     exploration                          UCT's constant
-    lookahead                            steps that UCT looks ahead, where looking further tells nothing
+    search_depth                            steps that UCT looks ahead, where looking further tells nothing
     return_range                         about how much the returns of policies differ: POMCP's constant
 
-    Optional: beta (a good β for this problem), max_steps (where an episode is cut), success(self, x, theta),
+    Optional: beta (a good β for this problem), horizon (where an episode is cut), success(self, x, theta),
     draw(self, x, marginals) and paint(self, axes, x, marginals) for pictures.
     """
 
@@ -120,12 +120,12 @@ class Model:
     actions: Sequence[str]
     observations: Sequence[str] = ()
     discount: float
-    outcomes: int = 1
+    next_states: int = 1
     compiled: bool = True
     beta: float | None = None
-    max_steps: int | None = None
+    horizon: int | None = None
     exploration: float | None = None
-    lookahead: int | None = None
+    search_depth: int | None = None
     return_range: float | None = None
     summary_size: int = 0
     memory: State = State()
@@ -210,10 +210,10 @@ class Model:
         return self.state.describe(x)
 
     @property
-    def episode_limit(self) -> int:
-        """The most steps an episode takes: max_steps, or where the discount makes the rest negligible."""
-        if self.max_steps is not None:
-            return self.max_steps
+    def episode_horizon(self) -> int:
+        """The most steps an episode takes: horizon, or where the discount makes the rest negligible."""
+        if self.horizon is not None:
+            return self.horizon
         if self.discount < 1:
             return max(1, math.ceil(math.log(_SMALLEST_TAIL) / math.log(self.discount))) if self.discount > 0 else 1
         return _LONGEST_EPISODE
@@ -244,8 +244,8 @@ class Model:
         constants = _constants(self)
         return Source(
             self.name, self.state.dtype, self.hidden.dtype, functions,
-            parameters(constants, self.outcomes, len(self.observations), self.summary_size, len(self.actions)),
-            self.outcomes, len(self.observations), self.summary_size, len(self.actions), self.memory.dtype,
+            parameters(constants, self.next_states, len(self.observations), self.summary_size, len(self.actions)),
+            self.next_states, len(self.observations), self.summary_size, len(self.actions), self.memory.dtype,
             {k: type(v).__name__ for k, v in constants.items() if not callable(v)},
         )  # fmt: skip
 
@@ -296,10 +296,10 @@ class Model:
 
 
 @kernel
-def draw_prior(model: ErasedModel, theta: Words, count: int, random: Words) -> int:
+def draw_prior(model: KernelModel, theta: Words, count: int, random: Words) -> int:
     """Fill the first rows with draws from the prior; -1 if the user's function raised."""
     for t in range(count):
-        if erased_prior(model, theta, t, random) == FAILED:
+        if abi_prior(model, theta, t, random) == FAILED:
             return -1
     return 0
 
@@ -310,7 +310,7 @@ class KernelView:
 
     model: Model
     table: HiddenTable
-    erased: ErasedModel
+    kernel_model: KernelModel
 
     @classmethod
     def of(cls, model: Model, joint: bool) -> "KernelView":
@@ -326,21 +326,21 @@ class KernelView:
         else:
             table = hidden_table(model.hidden, joint=joint, evolves=model.evolves)
         x_words = model.state.words
-        erased = ErasedModel(
+        kernel_model = KernelModel(
             addresses, table.theta, table.offsets, table.map_word + x_words, table.map_shift, table.map_mask,
-            x_words, x_words + table.map_words, model.outcomes, len(model.actions), len(model.observations),
+            x_words, x_words + table.map_words, model.next_states, len(model.actions), len(model.observations),
             model.evolves, model.memory.words,
         )  # fmt: skip
         if isinstance(model.hidden, Population):
-            draw_prior(erased, table.theta, len(table.theta), stream(0))
-        return cls(model, table, erased)
+            draw_prior(kernel_model, table.theta, len(table.theta), stream(0))
+        return cls(model, table, kernel_model)
 
     def present_form(self) -> "KernelView":
         """The same without maps: states are x alone, and a hidden value is what it is now (mixed observability)."""
         if not self.model.evolves:
             return self
         table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
-        return KernelView(self.model, table, self.erased._replace(s_words=self.erased.x_words))
+        return KernelView(self.model, table, self.kernel_model._replace(s_words=self.kernel_model.x_words))
 
     @property
     def listed(self) -> bool:
@@ -371,7 +371,7 @@ class KernelView:
         for block in range(self.table.blocks):
             first, last = self.table.offsets[block], self.table.offsets[block + 1]
             for row in range(first, last):
-                word = int(s[self.erased.map_word[row]])
+                word = int(s[self.kernel_model.map_word[row]])
                 rows[row] = first + ((word >> int(self.table.map_shift[row])) & int(self.table.map_mask[block]))
         return rows
 
@@ -422,17 +422,19 @@ def _check_tuple(model: Model) -> None:
         raise ModelError(f"{model.name}.discount must be a number from 0 to 1, not {discount!r}.")
     if model.beta is not None and not (isinstance(model.beta, (int, float)) and 0 <= model.beta < math.inf):
         raise ModelError(f"{model.name}.beta must be a number of at least 0, not {model.beta!r}.")
-    if model.max_steps is not None and not (isinstance(model.max_steps, (int, np.integer)) and model.max_steps >= 1):
-        raise ModelError(f"{model.name}.max_steps must be a whole number of at least 1, not {model.max_steps!r}.")
-    if model.lookahead is not None and not (isinstance(model.lookahead, (int, np.integer)) and model.lookahead >= 1):
-        raise ModelError(f"{model.name}.lookahead must be a whole number of at least 1, not {model.lookahead!r}.")
-    if not isinstance(model.outcomes, int) or model.outcomes < 1:
-        raise ModelError(f"{model.name}.outcomes must be a whole number of at least 1, not {model.outcomes!r}.")
+    if model.horizon is not None and not (isinstance(model.horizon, (int, np.integer)) and model.horizon >= 1):
+        raise ModelError(f"{model.name}.horizon must be a whole number of at least 1, not {model.horizon!r}.")
+    if model.search_depth is not None and not (
+        isinstance(model.search_depth, (int, np.integer)) and model.search_depth >= 1
+    ):
+        raise ModelError(f"{model.name}.search_depth must be a whole number of at least 1, not {model.search_depth!r}.")
+    if not isinstance(model.next_states, int) or model.next_states < 1:
+        raise ModelError(f"{model.name}.next_states must be a whole number of at least 1, not {model.next_states!r}.")
 
 
 def _check_arguments(model: Model, name: str, function: Any) -> None:
     expected = list(ARGUMENTS[name])
-    if name == "transition" and model.outcomes == 1:
+    if name == "transition" and model.next_states == 1:
         expected = expected[:-1]
     try:
         taken = list(inspect.signature(function).parameters)
@@ -441,7 +443,7 @@ def _check_arguments(model: Model, name: str, function: Any) -> None:
     if len(taken) != len(expected):
         hint = ""
         if name == "transition" and len(taken) == len(expected) + 1:
-            hint = " To give several next states with probabilities p, set outcomes to their greatest number."
+            hint = " To give several next states with probabilities p, set next_states to the most that any action has."
         raise ModelError(
             f"{model.name}.{name} must take ({', '.join(expected)}), but takes ({', '.join(taken)}).{hint}"
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pomdplite.compile.jit import Floats, Ints
-from pomdplite.errors import ModelError, NotPomdpLite
+from pomdplite.errors import ModelError, NotPomdpLiteError
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden, State
 
@@ -81,9 +81,9 @@ class Tabular(Model):
         prior: Floats, start: int, discount: float, names: "_Names",
     ) -> None:  # fmt: skip
         # Two at least, so that all tabular models share their compiled functions.
-        self.outcomes = max(2, int((t > 0).sum(axis=-1).max()))
-        order = np.argsort(-(t > 0).astype(int), axis=-1, kind="stable")[..., : self.outcomes]
-        short = max(0, self.outcomes - order.shape[-1])
+        self.next_states = max(2, int((t > 0).sum(axis=-1).max()))
+        order = np.argsort(-(t > 0).astype(int), axis=-1, kind="stable")[..., : self.next_states]
+        short = max(0, self.next_states - order.shape[-1])
         self.after = np.pad(order, [(0, 0)] * 3 + [(0, short)])  # [x, θ, a, k] next state
         self.chance = np.pad(np.take_along_axis(t, order, axis=-1), [(0, 0)] * 3 + [(0, short)])
         self.gain, self.sight = r, z
@@ -216,7 +216,7 @@ def _deterministic(later: NDArray[Any], x_count: int, thetas: int, a_count: int)
         chance = np.argwhere((later != 0) & (later != 1))
         if len(chance):
             x, theta, a, after = (int(i) for i in chance[0])
-            raise NotPomdpLite(
+            raise NotPomdpLiteError(
                 f"not a POMDP-lite: the hidden value changes by chance. At x number {x}, theta number {theta}, action "
                 f"number {a} it becomes theta number {after} with probability {later[x, theta, a, after]:g}. In a "
                 "POMDP-lite the hidden value is constant or a function of theta, x and a; put what changes by chance "
@@ -251,7 +251,7 @@ def _from_dictionaries(names: _Names, transition: Any, reward: Any, observation:
     later = np.broadcast_to(np.arange(shape[1])[None, :, None], shape).copy()
     for place, after in _entries(names, "hidden_next", hidden_next):
         if isinstance(after, Mapping):
-            raise NotPomdpLite(
+            raise NotPomdpLiteError(
                 f"not a POMDP-lite: at {names.place(*place)} the hidden value changes by chance, to {dict(after)}. "
                 "In a POMDP-lite it is constant or a function of theta, x and a."
             )

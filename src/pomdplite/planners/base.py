@@ -51,7 +51,7 @@ class Decision:
     visits: Small | None = None  # how often a search tried each action
     simulations: int = 0
     steps: int = 0  # simulated model steps
-    depth: int = 0  # the deepest simulation
+    deepest: int = 0  # steps of the longest simulation
     line: tuple[str, ...] = ()  # the principal line of play: what the search expects to do
     notes: tuple[str, ...] = ()  # what a person should know: space that ran out, a belief that had to be recovered
     seconds: float = 0.0  # that finding it took; the same belief and state again cost nothing
@@ -69,7 +69,7 @@ class Decision:
         ]  # fmt: skip
 
 
-def equals(actions: Small, q: Floats) -> Small:
+def best_actions(actions: Small, q: Floats) -> Small:
     """The best actions."""
     best = float(np.max(q))
     return actions[q >= best - TIE * max(1.0, abs(best))]
@@ -77,7 +77,7 @@ def equals(actions: Small, q: Floats) -> Small:
 
 def choose(actions: Small, q: Floats) -> int:
     """The best action, the smaller number among equals."""
-    return int(np.min(equals(actions, q)))
+    return int(np.min(best_actions(actions, q)))
 
 
 class Planner(ABC):
@@ -92,12 +92,14 @@ class Planner(ABC):
 
     title: ClassVar[str]  # the name in the registry and in tables
     budget: Budget | None = None  # of a step, for planners that search
-    repeats: bool = False  # whether the same state and belief always lead to the same decision, so that it can be kept
+    deterministic: bool = (
+        False  # whether the same state and belief always lead to the same decision, so that it can be kept
+    )
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
             raise UsageError(
-                f"a planner plans for a model object, not {model!r}; make one with make(...) or MyModel()."
+                f"a planner plans for a model object, not {model!r}; make one with make_model(...) or MyModel()."
             )
         self.model = model
         self._ready = False
@@ -158,7 +160,7 @@ class Planner(ABC):
     def decide(self) -> Decision:
         """The next action, and why."""
         self._must_be_reset()
-        if not self.repeats or not isinstance(self.belief, FactoredBelief):
+        if not self.deterministic or not isinstance(self.belief, FactoredBelief):
             return self._timed()
         key = self.s.tobytes(), self.belief.probabilities.tobytes()
         known = self._decided.get(key)

@@ -2,7 +2,7 @@
 
     V*(b, s) = max_a { R(b, s, a) + γ Σ_s' P(s' | b, s, a) V*(b', s') }      (Equation 1 of the paper)
 
-The search goes `horizon` steps deep; pairs (b, s) that were met before, at whatever depth, are not met again. At
+The search goes `search_depth` steps deep; pairs (b, s) that were met before, at whatever depth, are not met again. At
 the horizon the value is bounded from above by that of an agent who is told θ, Σ_θ b(θ) V_θ(s), and from below by
 that of the best policy that repeats one action. So the value at the root lies between two bounds, and their
 difference is what the discounted tail beyond the horizon can still matter. If no new pair is met the bounds meet.
@@ -14,8 +14,8 @@ import numpy as np
 
 from pomdplite.beliefs import CategoricalBelief
 from pomdplite.compile.jit import Floats, Ints, Small, Words, allocating_kernel, kernel
-from pomdplite.errors import NotConverging, UsageError
-from pomdplite.mdp.distinct_steps import Rows
+from pomdplite.errors import NotConvergingError, UsageError
+from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.reachable import Graph, Reachable, build
 from pomdplite.mdp.value_iteration import ValueIteration
 from pomdplite.model.model import Model
@@ -46,20 +46,20 @@ class BayesOptimal(Planner):
     """Exact for small models: our ground truth."""
 
     title: ClassVar[str] = "bayes-optimal"
-    repeats = True
+    deterministic = True
 
     belief: CategoricalBelief
 
-    def __init__(self, model: Model, horizon: int = 200, nodes: int = 200_000) -> None:
+    def __init__(self, model: Model, search_depth: int = 200, nodes: int = 200_000) -> None:
         super().__init__(model)
-        if horizon < 1 or nodes < 2:
-            raise UsageError(f"horizon and nodes must be positive, not {horizon} and {nodes}.")
-        self.horizon, self.nodes = horizon, nodes
+        if search_depth < 1 or nodes < 2:
+            raise UsageError(f"search_depth and nodes must be positive, not {search_depth} and {nodes}.")
+        self.search_depth, self.nodes = search_depth, nodes
 
     @property
     def parameters(self) -> dict[str, Any]:
         """How deep to search, and how many pairs (b, s) to hold."""
-        return {"horizon": self.horizon, "nodes": self.nodes}
+        return {"search_depth": self.search_depth, "nodes": self.nodes}
 
     def _prepare(self) -> None:
         self.view = self.model.kernel_view(joint=True)
@@ -86,7 +86,7 @@ class BayesOptimal(Planner):
 
     def _search(self, state: int, b: Floats) -> None:
         r = self.reachable
-        self._tree, self.depth = _expand(r.graph, r.rows, state, b, self.horizon, self.nodes, len(b))
+        self._tree, self.depth = _expand(r.graph, r.distinct, state, b, self.search_depth, self.nodes, len(b))
         self._low = self._solve(self.lower)
         self._high = self._solve(self.upper)
 
@@ -94,7 +94,7 @@ class BayesOptimal(Planner):
         assert self._tree is not None
         values, settled = _solve(self._tree, leaf, self.model.discount, _MOST_SWEEPS)
         if not settled:
-            raise NotConverging(
+            raise NotConvergingError(
                 f"{self.model.name}: the Bayes-optimal value does not settle with discount {self.model.discount:g}: "
                 "it is unbounded, or some belief is returned to for ever."
             )
@@ -118,7 +118,7 @@ class BayesOptimal(Planner):
 
 
 def _open(gap: float) -> str:
-    return f"the search did not close: the value is known to {gap:.2g} (raise nodes or horizon)"
+    return f"the search did not close: the value is known to {gap:.2g} (raise nodes or search_depth)"
 
 
 def _informed(reachable: Reachable, model: Model) -> Floats:
@@ -141,13 +141,17 @@ def _repeating(reachable: Reachable, model: Model) -> Floats:
     for a in range(actions):
         for theta in range(count):
             column = np.zeros(reachable.states)
-            settled = _follow(reachable.graph, reachable.rows, a, theta, count, model.discount, column, _MOST_SWEEPS)
+            settled = _follow(
+                reachable.graph, reachable.distinct, a, theta, count, model.discount, column, _MOST_SWEEPS
+            )
             values[:, theta, a] = column if settled else -np.inf
     return values
 
 
 @kernel
-def _follow(graph: Graph, rows: Rows, a: int, theta: int, count: int, gamma: float, v: Floats, most: int) -> bool:
+def _follow(
+    graph: Graph, distinct: DistinctSteps, a: int, theta: int, count: int, gamma: float, v: Floats, most: int
+) -> bool:
     """The value of repeating action a under θ; False if it does not settle."""
     for _ in range(most):
         left = 0.0
@@ -158,12 +162,12 @@ def _follow(graph: Graph, rows: Rows, a: int, theta: int, count: int, gamma: flo
                 number = graph.action[pair]
                 if chosen < 0 or number == a or (graph.action[chosen] != a and number < graph.action[chosen]):
                     chosen, chosen_edge = pair, edge
-                edge += rows.branches[graph.row[pair]]
-            r = graph.row[chosen]
-            at = rows.at[r]
-            total = rows.pool[at + theta]
-            for j in range(rows.branches[r]):
-                total += gamma * rows.pool[at + count + j * count + theta] * v[graph.next[chosen_edge + j]]
+                edge += distinct.branches[graph.step[pair]]
+            r = graph.step[chosen]
+            at = distinct.at[r]
+            total = distinct.pool[at + theta]
+            for j in range(distinct.branches[r]):
+                total += gamma * distinct.pool[at + count + j * count + theta] * v[graph.next[chosen_edge + j]]
             left = max(left, abs(total - v[s]))
             v[s] = total
         if left <= _EXACT:
@@ -207,7 +211,9 @@ def _find(tree: Tree, state: int, b: Floats) -> int:
 
 
 @allocating_kernel
-def _expand(graph: Graph, rows: Rows, state: int, b: Floats, horizon: int, most: int, n: int) -> tuple[Tree, int]:
+def _expand(
+    graph: Graph, distinct: DistinctSteps, state: int, b: Floats, horizon: int, most: int, n: int
+) -> tuple[Tree, int]:
     """Every pair reachable within the horizon, level by level, as long as whole levels fit `most` nodes."""
     size = 16
     while size < 4 * most:
@@ -231,8 +237,8 @@ def _expand(graph: Graph, rows: Rows, state: int, b: Floats, horizon: int, most:
             s = tree.state[done]
             edge = graph.first_edge[s]
             for pair in range(graph.first[s], graph.first[s + 1]):
-                r = graph.row[pair]
-                k, e, at = rows.branches[r], rows.outcomes[r], rows.at[r]
+                r = graph.step[pair]
+                k, e, at = distinct.branches[r], distinct.outcomes[r], distinct.at[r]
                 if pairs + 1 >= pair_list.shape[0]:
                     pair_list = np.concatenate((pair_list, np.zeros_like(pair_list)))
                     reward_list = np.concatenate((reward_list, np.zeros_like(reward_list)))
@@ -243,17 +249,17 @@ def _expand(graph: Graph, rows: Rows, state: int, b: Floats, horizon: int, most:
                 pair_list[pairs] = pair
                 mean = 0.0
                 for v in range(n):
-                    mean += tree.belief[done, v] * rows.pool[at + v]
+                    mean += tree.belief[done, v] * distinct.pool[at + v]
                 reward_list[pairs] = mean
                 likelihood = at + n + k * n
                 for i in range(e):
                     chance = 0.0
                     for v in range(n):
-                        new[v] = tree.belief[done, v] * rows.pool[likelihood + i * n + v]
+                        new[v] = tree.belief[done, v] * distinct.pool[likelihood + i * n + v]
                         chance += new[v]
                     if chance <= 0.0:
                         continue
-                    to = graph.next[edge + np.int64(rows.pool[likelihood + e * n + i])]
+                    to = graph.next[edge + np.int64(distinct.pool[likelihood + e * n + i])]
                     child = -1
                     if to != 0:
                         for v in range(n):

@@ -14,7 +14,7 @@ import math
 from typing import Any, ClassVar
 
 from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
-from pomdplite.errors import TooLarge, UsageError
+from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import Solver
@@ -35,7 +35,7 @@ class PomdpLite(Planner):
     solver  "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
             paper's search on a tree; "auto": exact if the reachable states fit the step's budget, else uct
     particles  size of the belief's population, where θ cannot be listed
-    depth   steps that the search looks ahead; left out, the model's lookahead, or to the end of the episode
+    search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
     time    seconds of search per step; sims: simulations per step instead, for results that depend on the seed alone
     """
 
@@ -49,7 +49,7 @@ class PomdpLite(Planner):
         solver: str = "auto",
         time: float | None = None,
         sims: int | None = None,
-        depth: int | None = None,
+        search_depth: int | None = None,
         particles: int = PARTICLES,
         tolerance: float = TOLERANCE,
         limit: int = STATE_LIMIT,
@@ -61,16 +61,17 @@ class PomdpLite(Planner):
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
         self.budget: Budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
-        if depth is not None and depth < 1:
-            raise UsageError(f"depth must be at least 1, not {depth!r}.")
-        self.solver_name, self.time, self.sims, self.depth = solver, time, sims, depth
+        if search_depth is not None and search_depth < 1:
+            raise UsageError(f"search_depth must be at least 1, not {search_depth!r}.")
+        self.solver_name, self.time, self.sims, self.search_depth = solver, time, sims, search_depth
         self.particles, self.tolerance, self.limit = particles, tolerance, limit
 
     @property
     def parameters(self) -> dict[str, Any]:
         """β, the solver, its budget, tolerance and limit on states."""
         return {
-            "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims, "depth": self.depth,
+            "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
+            "search_depth": self.search_depth,
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
         }  # fmt: skip
 
@@ -83,9 +84,9 @@ class PomdpLite(Planner):
             low, high = reward_range(self.view)
             self.beta = DEFAULT_BETA * (high - low)
         self.solver = self._make_solver(self.beta)
-        self.repeats = isinstance(self.solver, Exact)
+        self.deterministic = isinstance(self.solver, Exact)
         if isinstance(self.solver, Uct):
-            self.solver.warm_up(self.belief.erased, self.view.root(), self.belief.probabilities)
+            self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         self.solver.reset(self.belief.probabilities, 0)
 
     def _make_solver(self, beta: float) -> Solver:
@@ -96,17 +97,18 @@ class PomdpLite(Planner):
                 limit = min(limit, int(_PAIRS_PER_SECOND * seconds / len(self.model.actions)))
             try:
                 return Exact(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
-            except TooLarge:
+            except TooLargeError:
                 if self.solver_name == "exact":
                     raise
         exploration = self.model.exploration
         if exploration is None:
             low, high = reward_range(self.view)
             exploration = (high - low) / 2
-        horizon = self.model.episode_limit
+        horizon = self.model.episode_horizon
         return Uct(
             self.view, self.model.discount, beta, budget=self.budget, exploration=exploration,
-            tree=self.solver_name == "uct-tree", horizon=min(horizon, self.depth or self.model.lookahead or horizon),
+            tree=self.solver_name == "uct-tree", search_depth=min(horizon,
+            self.search_depth or self.model.search_depth or horizon),
         )  # fmt: skip
 
     def reset(self, seed: int = 0) -> None:
@@ -115,13 +117,13 @@ class PomdpLite(Planner):
         self.solver.reset(self.belief.probabilities, seed)
 
     def _decide(self) -> Decision:
-        found = self.solver.solve(self.belief.erased, self.s, self.belief.probabilities)
+        found = self.solver.solve(self.belief.kernel_model, self.s, self.belief.probabilities)
         action = choose(found.actions, found.q)
         notes = ("the search ran out of space for new states",) if found.full else ()
         notes += tuple(getattr(self.belief, "notes", ()))
         return Decision(
             action, str(self.model.actions[action]), found.value, found.actions, found.q, found.bonus_part,
             found.mean_reward, found.mean_bonus, found.solver, found.states, found.solved, found.residual, None,
-            found.visits, found.simulations, found.steps, found.depth,
+            found.visits, found.simulations, found.steps, found.deepest,
             tuple(str(self.model.actions[a]) for a in found.line), notes,
         )  # fmt: skip

@@ -15,12 +15,12 @@ from pomdplite import rng
 from pomdplite.beliefs import FactoredBelief, initial_belief
 from pomdplite.compile.jit import Floats, Ints, kernel
 from pomdplite.errors import UsageError
-from pomdplite.mdp.distinct_steps import Rows
-from pomdplite.mdp.full_information import MEMORY, informed_q, informed_values
-from pomdplite.mdp.momdp import Joint, mixed_form
+from pomdplite.mdp.distinct_steps import DistinctSteps
+from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
+from pomdplite.mdp.momdp import Joint, momdp_form
 from pomdplite.mdp.reachable import Graph
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, equals
+from pomdplite.planners.base import Decision, Planner, best_actions
 
 TIES = ("informative", "random")
 
@@ -41,7 +41,7 @@ class Qmdp(Planner):
         if ties not in TIES:
             raise UsageError(f"no ties {ties!r}; there are {', '.join(TIES)}.")
         self.ties, self.memory = ties, memory
-        self.repeats = ties != "random"
+        self.deterministic = ties != "random"
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -53,8 +53,8 @@ class Qmdp(Planner):
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()
         self.belief = initial_belief(self.view)
-        self.mixed = mixed_form(self.model)
-        self.values = informed_values(self.mixed, self.model.discount, memory=int(self.memory * 1e9))
+        self.momdp = momdp_form(self.model)
+        self.values = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
 
     def reset(self, seed: int = 0) -> None:
         """Back to the first state and the prior; the seed is for choosing among equal actions."""
@@ -62,19 +62,19 @@ class Qmdp(Planner):
         self._stream = rng.stream(seed)
 
     def _decide(self) -> Decision:
-        r = self.mixed.reachable
+        r = self.momdp.reachable
         state = r.find(self.s[: self.model.state.words])
         if state < 0:
             raise UsageError(
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so QMDP has no "
                 "value for it."
             )
-        b = self.mixed.joint_belief(self.belief, self.s)
+        b = self.momdp.joint_belief(self.belief, self.s)
         pairs = r.actions(state)
         q, reward = np.zeros(len(pairs)), np.zeros(len(pairs))
-        _average(r.graph, r.rows, self.mixed.joint, self.values, b, state, pairs, self.model.discount, q, reward)
+        _average(r.graph, r.distinct, self.momdp.joint, self.values, b, state, pairs, self.model.discount, q, reward)
         actions, zero = r.graph.action[pairs], np.zeros(len(pairs))
-        best, bound = equals(actions, q), float(b @ self.values[state])
+        best, bound = best_actions(actions, q), float(b @ self.values[state])
         if self.ties == "random":
             action = int(best[int(rng.uniform(self._stream) * len(best))])
         else:
@@ -87,14 +87,15 @@ class Qmdp(Planner):
 
 @kernel
 def _average(
-    graph: Graph, rows: Rows, joint: Joint, v: Floats, b: Floats, state: int, pairs: Ints, gamma: float, q: Floats,
+    graph: Graph, distinct: DistinctSteps, joint: Joint, v: Floats, b: Floats, state: int, pairs: Ints,
+    gamma: float, q: Floats,
     reward: Floats,
 ) -> None:  # fmt: skip
     """Σ_θ b(θ) Q_θ(x, a) and Σ_θ b(θ) R(x, θ, a) for each action."""
     for i in range(pairs.shape[0]):
-        r = graph.row[pairs[i]]
-        size, stride = joint.size[rows.component[r]], joint.stride[rows.component[r]]
+        r = graph.step[pairs[i]]
+        size, stride = joint.size[distinct.component[r]], joint.stride[distinct.component[r]]
         for j in range(b.shape[0]):
             if b[j] > 0.0:
-                q[i] += b[j] * informed_q(graph, rows, joint, v, state, pairs[i], j, gamma, False)
-                reward[i] += b[j] * rows.pool[rows.at[r] + j // stride % size]
+                q[i] += b[j] * full_information_q(graph, distinct, joint, v, state, pairs[i], j, gamma, False)
+                reward[i] += b[j] * distinct.pool[distinct.at[r] + j // stride % size]

@@ -14,7 +14,7 @@ from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.tiger import Tiger
 
-__all__ = ["PROBLEMS", "Battleship", "Grasp", "Problem", "RockSample", "Tiger", "load_model", "make"]
+__all__ = ["PROBLEMS", "Battleship", "Grasp", "Problem", "RockSample", "Tiger", "load_model", "make_model"]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ PROBLEMS: dict[str, Problem] = {
 }
 
 
-def make(name: str) -> Model:
-    """The model of a named problem, or of a class or object in a file: `make("robot.py:Delivery")`.
+def make_model(name: str) -> Model:
+    """The model of a named problem, or of a class or object in a file: `make_model("robot.py:Delivery")`.
 
     Besides the named ones: battleship-N-K, and rocksample-N-K-SEED with rocks placed at random.
     """

@@ -75,10 +75,10 @@ def paint_decision(model: Model, axes: Any, decision: Decision, most: int = 8) -
     for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
         tick.set_fontweight("bold" if row.action == decision.action else "normal")
     ends = np.maximum(reward, 0) + np.maximum(bonus, 0)
-    room = max(float(ends.max()), 1e-9)
+    longest = max(float(ends.max()), 1e-9)
     for i, row in enumerate(rows):
-        axes.text(ends[i] + 0.02 * room, i, f"{row.q:.2f}", va="center", fontsize=8)
-    axes.set_xlim(left=min(0.0, float(reward.min())) * 1.05, right=1.2 * room)
+        axes.text(ends[i] + 0.02 * longest, i, f"{row.q:.2f}", va="center", fontsize=8)
+    axes.set_xlim(left=min(0.0, float(reward.min())) * 1.05, right=1.2 * longest)
     axes.invert_yaxis()
     axes.axvline(0, color="0.5", lw=0.8)
     axes.set_xlabel("Q = reward + bonus")

@@ -19,8 +19,8 @@ class Scale:
         a, b = (math.log10(low), math.log10(high)) if log else (low, high)
         if b - a < 1e-12 * max(1.0, abs(a), abs(b)):
             a, b = a - 0.5, b + 0.5
-        room = pad * (b - a)
-        self._low, self._high, self._start, self._end = a - room, b + room, start, end
+        margin = pad * (b - a)
+        self._low, self._high, self._start, self._end = a - margin, b + margin, start, end
 
     def __call__(self, value: float) -> float:
         """Where a number lies."""

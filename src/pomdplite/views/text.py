@@ -68,7 +68,7 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     console.print()
     console.print(decision_table(model, d))
     if d.simulations:
-        solved = f"{d.simulations:,} simulations, {d.steps:,} steps, {d.states:,} states, depth {d.depth}"
+        solved = f"{d.simulations:,} simulations, {d.steps:,} steps, {d.states:,} states, depth {d.deepest}"
     else:
         solved = f"{d.states:,} states, {f'{d.solved:,}' if d.solved else 'none'} to solve again"
     if d.bounds is not None:

@@ -12,7 +12,7 @@ from pomdplite import rng
 from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.errors import ModelError
-from pomdplite.mdp.outcomes import pick, room, simulate
+from pomdplite.mdp.outcomes import allocate_outcomes, pick, simulate
 from pomdplite.model.model import Model, draw_prior
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Population
@@ -27,7 +27,7 @@ class ModelWorld(World):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._view = model.kernel_view()
-        self._room = room(self._view.erased, 1)
+        self._buffer = allocate_outcomes(self._view.kernel_model, 1)
 
     def reset(self, seed: int, episode: int = 0) -> None:
         """Draw the hidden value and go to the first state."""
@@ -35,7 +35,7 @@ class ModelWorld(World):
         draw = rng.stream(seed, episode, rng.HIDDEN)
         if isinstance(hidden, Population):
             self._theta = np.zeros((1, hidden.words), np.uint64)
-            draw_prior(self._view.erased, self._theta, 1, draw)
+            draw_prior(self._view.kernel_model, self._theta, 1, draw)
         else:
             values = [int(pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components]
             self._theta = to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
@@ -45,13 +45,13 @@ class ModelWorld(World):
     def step(self, a: int) -> Outcome:
         """Execute an action."""
         u, v = rng.uniform(self._noise), rng.uniform(self._noise)
-        i, o, reward = simulate(self._view.erased, self._x, self._theta, a, u, v, self._room)
+        i, o, reward = simulate(self._view.kernel_model, self._x, self._theta, a, u, v, self._buffer)
         if i == RAISED or not np.isfinite(reward):
             where = f"x = ({self.model.describe_state(self.x)}), action {self.model.actions[a]!r}"
             raise ModelError(f"a function of {self.model.name} failed at {where}; check_model says more.")
-        self._x = self._room.y[i : i + 1].copy()
-        self._theta = self._room.theta.copy()
-        return Outcome(self._x[0], int(o), float(reward), bool(abi.terminal(self._view.erased, self._x, 0)))
+        self._x = self._buffer.y[i : i + 1].copy()
+        self._theta = self._buffer.theta.copy()
+        return Outcome(self._x[0], int(o), float(reward), bool(abi.terminal(self._view.kernel_model, self._x, 0)))
 
     @property
     def x(self) -> Any:

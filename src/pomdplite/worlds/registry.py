@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pomdplite.errors import UsageError
 from pomdplite.model.model import Model
-from pomdplite.problems import make
+from pomdplite.problems import make_model
 from pomdplite.worlds.base import World
 from pomdplite.worlds.model import ModelWorld
 
@@ -74,7 +74,7 @@ def planning_problem(problem: str, world: WorldMaker) -> str:
 
 def planning_model(problem: str, world: WorldMaker) -> Model:
     """The model to plan with when acting in this world; UsageError if the world is not for it."""
-    model = make(planning_problem(problem, world))
+    model = make_model(planning_problem(problem, world))
     if isinstance(world, str):
         _kind(world).check(model)
     return model

@@ -6,7 +6,7 @@ from typing import Any
 
 from pomdplite import rng
 from pomdplite.compile.jit import Floats
-from pomdplite.errors import ImpossibleObservation
+from pomdplite.errors import ImpossibleObservationError
 from pomdplite.planners.base import Decision, Planner
 from pomdplite.worlds import ModelWorld, World
 
@@ -68,7 +68,7 @@ def run_episode(
     discount, over, t = 1.0, False, 0
     simulations = model_steps = 0
     notes: dict[str, None] = {}
-    limit = model.episode_limit
+    limit = model.episode_horizon
     while not over and t < limit:
         started = planner.now()
         decision = planner.decide()
@@ -82,7 +82,7 @@ def run_episode(
         started = planner.now()
         try:
             planner.advance(decision.action, outcome.y, outcome.o)
-        except ImpossibleObservation:
+        except ImpossibleObservationError:
             if world.is_model:
                 raise
             planner.recover(outcome.y)

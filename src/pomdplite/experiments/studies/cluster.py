@@ -21,7 +21,7 @@ from pomdplite.experiments.studies.provenance import versions
 from pomdplite.experiments.studies.results import Cell
 from pomdplite.experiments.studies.watching import Watcher
 from pomdplite.planners.base import Planner
-from pomdplite.problems import make
+from pomdplite.problems import make_model
 from pomdplite.worlds import World, make_world, placed, planning_problem
 
 _CONNECT_SECONDS = 10.0
@@ -64,12 +64,12 @@ class ClusterPlayers:
         agreed = {name: version for name, version in versions().items() if name in _MUST_AGREE}
         name = uuid.uuid4().hex
         sent = self._client.submit(_Parcel, pickle.dumps(planner), *_everywhere(cell.problem), name, agreed, pure=False)
-        room, looked = 0, 0.0
+        capacity, looked = 0, 0.0
         while waiting or out:
             if time.monotonic() - looked > _LOOK_SECONDS:
-                room, looked = _BATCHES_EACH * self._threads(), time.monotonic()
-            while waiting and len(out) < room:
-                batch = [waiting.pop() for _ in range(min(size, len(waiting), 1 + len(waiting) // room))]
+                capacity, looked = _BATCHES_EACH * self._threads(), time.monotonic()
+            while waiting and len(out) < capacity:
+                batch = [waiting.pop() for _ in range(min(size, len(waiting), 1 + len(waiting) // capacity))]
                 future = self._client.submit(_play, sent, seed, batch, pure=False)
                 out[future.key] = future
                 future.add_done_callback(ended.put)
@@ -139,7 +139,7 @@ def _unpacked(parcel: _Parcel) -> tuple[Planner, World]:
         for name, version in parcel.agreed.items():
             if here[name] != version:
                 raise PomdpLiteError(f"a worker has {name} {here[name]}, but the study is run with {version}.")
-        make(parcel.problem)  # a model from a user's file is then known by the name that its pickle has
+        make_model(parcel.problem)  # a model from a user's file is then known by the name that its pickle has
         planner: Planner = pickle.loads(parcel.pickled)
         rehearse(planner)
         _kept[parcel.name] = planner, make_world(parcel.world, planner.model)

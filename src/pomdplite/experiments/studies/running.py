@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
-from pomdplite.errors import NotConverging, TooLarge, UsageError
+from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
 from pomdplite.experiments.episodes.episode import Episode
 from pomdplite.experiments.episodes.parallel import plain_interrupts, play
 from pomdplite.experiments.studies.cluster import ClusterPlayers
@@ -18,7 +18,7 @@ from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.worlds import make_world, placed, planning_model
 
-CANNOT = (TooLarge, NotConverging, UsageError)  # what a planner says that cannot plan for a problem
+CANNOT = (TooLargeError, NotConvergingError, UsageError)  # what a planner says that cannot plan for a problem
 
 
 class Players(Protocol):
@@ -107,7 +107,7 @@ def setting(problem: str) -> dict[str, str]:
     name, world = placed(problem)
     model = planning_model(name, world)
     own = getattr(model, "constants", None)  # a model may tell
-    found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_limit:,} steps"}
+    found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_horizon:,} steps"}
     found |= {} if model.beta is None else {"β": f"{model.beta:g}"}
     found |= own() if callable(own) else {}
     if world != "model":

@@ -83,7 +83,7 @@ class Column:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """Rows, columns, and what the reader must know."""
+    """DistinctSteps, columns, and what the reader must know."""
 
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]

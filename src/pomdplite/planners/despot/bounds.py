@@ -6,9 +6,9 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
-from pomdplite.errors import TooLarge
-from pomdplite.mdp.full_information import MEMORY, informed_values, policy_values, repeated_action
-from pomdplite.mdp.momdp import Mixed, mixed_form
+from pomdplite.errors import TooLargeError
+from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
+from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.mdp.reachable import reward_range
 from pomdplite.model.model import Model
 
@@ -35,35 +35,35 @@ def find_bounds(model: Model) -> Bounds:
     none = np.zeros((0, model.state.words), np.uint64)
     words, unplayed = model.hidden.words, np.zeros((0, 0, 0))
     try:
-        mixed = mixed_form(model, limit=_BOUND_STATES)
-        values = informed_values(mixed, model.discount)
-    except TooLarge:
+        momdp = momdp_form(model, limit=_BOUND_STATES)
+        values = full_information_values(momdp, model.discount)
+    except TooLargeError:
         _, highest = reward_range(model.kernel_view())
         nothing = np.zeros((0, words), np.uint64)
         return Bounds(none, np.zeros(1, np.int32), np.zeros((0, 0)), unplayed, nothing, nothing, np.zeros(1, np.int64),
                       np.zeros(0, np.int64), highest)  # fmt: skip
-    table, graph = mixed.view.table, mixed.reachable.graph
+    table, graph = momdp.view.table, momdp.reachable.graph
     mask = np.zeros((table.blocks, words), np.uint64)
     for c in range(table.blocks):
         for row in range(table.offsets[c], table.offsets[c + 1]):
             mask[c] |= table.theta[row] ^ table.theta[-1]
     defaults = unplayed
-    policies = default_policies(mixed)
+    policies = default_policies(momdp)
     if model.discount < 1 and len(policies) * values.nbytes <= MEMORY:
-        defaults = np.array([policy_values(mixed, pairs, model.discount) for pairs in policies]).reshape(
+        defaults = np.array([policy_values(momdp, pairs, model.discount) for pairs in policies]).reshape(
             -1, *values.shape
         )
     return Bounds(
-        graph.states, graph.table, values, defaults, mask, table.theta, table.offsets, mixed.joint.stride, 0.0
+        graph.states, graph.table, values, defaults, mask, table.theta, table.offsets, momdp.joint.stride, 0.0
     )
 
 
-def default_policies(mixed: Mixed) -> list[Ints]:
+def default_policies(momdp: Momdp) -> list[Ints]:
     """The pair that each default policy takes in each state; none if the model's policy is random.
 
     Without a policy of the model's there is one for each action: repeat it where it is legal.
     """
-    r, model = mixed.reachable, mixed.view.erased
+    r, model = momdp.reachable, momdp.view.kernel_model
     if model.functions[abi.POLICY] != 0:
         policy = np.zeros(r.states, np.int64)
         for state in range(1, r.states):
@@ -73,7 +73,7 @@ def default_policies(mixed: Mixed) -> list[Ints]:
                 return []
             policy[state] = pairs[list(r.graph.action[pairs]).index(chosen.pop())]
         return [policy]
-    return [repeated_action(mixed, a) for a in range(model.actions)]
+    return [repeated_action(momdp, a) for a in range(model.actions)]
 
 
 @inlined

@@ -26,11 +26,11 @@ from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
 from pomdplite.checking import faults
 from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
-from pomdplite.errors import TooLarge, UsageError
+from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import Outcomes, draw_hidden, room, simulate
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, draw_hidden, simulate
 from pomdplite.mdp.reachable import state_slot
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner
@@ -137,9 +137,9 @@ class Despot(Planner):
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
-        model = self.belief.erased
+        model = self.belief.kernel_model
         self._bounds = find_bounds(self.model)
-        self._room = room(model, max(2, model.outcomes))
+        self._buffer = allocate_outcomes(model, max(2, model.next_states))
         self.s = self.view.root()
         self._take_scenarios(1 if self.scenarios is None else self.scenarios)
         self._plant()  # compiles it
@@ -150,7 +150,7 @@ class Despot(Planner):
             self._take_scenarios(max(_FEWEST, int(min(SCENARIOS, _ROOT_SHARE * allowed / root))))
             root *= len(self._seeds)
         if root > allowed:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{self.model.name}: one node of {model.actions} actions × {len(self._seeds)} scenarios takes "
                 f"{root:.2g} s, and a step has {allowed:g} s; give more time."
             )
@@ -158,12 +158,12 @@ class Despot(Planner):
 
     def _take_scenarios(self, k: int) -> None:
         """Space for so many scenarios."""
-        model = self.belief.erased
+        model = self.belief.kernel_model
         self._tree = _tree(model, k)
         self._scratch = Scratch(
             np.zeros((1, model.x_words), np.uint64), np.zeros((1, model.theta.shape[1]), np.uint64),
             np.zeros(k, np.int32), np.zeros(k, np.int32), np.zeros(k, np.int32),
-            np.zeros(self.model.episode_limit + 2, np.int64),
+            np.zeros(self.model.episode_horizon + 2, np.int64),
         )  # fmt: skip
         self._seeds = np.zeros(k, np.uint64)
         self._stream = stream(0, 1)
@@ -177,20 +177,26 @@ class Despot(Planner):
         s, b = self.s.reshape(1, -1), self.belief.probabilities
         return int(
             _plant(
-                self.belief.erased, self._tree, self._bounds, self._scratch, self._room, s, b, self.model.discount,
-                self.model.episode_limit, self.pruning, self._seeds, self._stream,
+                self.belief.kernel_model, self._tree, self._bounds, self._scratch, self._buffer, s, b,
+                self.model.discount,
+                self.model.episode_horizon, self.pruning, self._seeds, self._stream,
             )
         )  # fmt: skip
 
     def _search(self, budget: Budget) -> None:
         clock = budget.start()
-        tree, model, gamma, horizon = self._tree, self.belief.erased, self.model.discount, self.model.episode_limit
+        tree, model, gamma, horizon = (
+            self._tree,
+            self.belief.kernel_model,
+            self.model.discount,
+            self.model.episode_horizon,
+        )
         failed = self._plant()
         while failed == DONE and (count := clock.portion(int(tree.counts[TRIALS]))) > 0:
             # A trial may expand many nodes: where time counts, the clock is looked at between nodes.
             trials, nodes = (count, _MANY) if budget.seconds is None else (_MANY, count)
             failed = _explore(
-                model, tree, self._bounds, self._scratch, self._room, trials, nodes, gamma, horizon, self.xi,
+                model, tree, self._bounds, self._scratch, self._buffer, trials, nodes, gamma, horizon, self.xi,
                 self.pruning, self._seeds,
             )  # fmt: skip
         if failed >= 0:
@@ -198,7 +204,7 @@ class Despot(Planner):
 
     def _decide(self) -> Decision:
         self._search(self.budget)
-        tree, model = self._tree, self.belief.erased
+        tree, model = self._tree, self.belief.kernel_model
         pairs = slice(int(tree.first[0]), int(tree.first[0] + tree.pairs[0]))
         actions, low, high = tree.action[pairs].copy(), tree.pair_lower[pairs].copy(), tree.pair_upper[pairs]
         zero = np.zeros(len(actions))
@@ -212,11 +218,11 @@ class Despot(Planner):
             action, str(self.model.actions[action]), float(tree.lower[0]), actions, low, zero, tree.gain[pairs].copy(),
             zero, f"DESPOT, {len(self._seeds)} scenarios", int(tree.counts[NODES]),
             bounds=(float(tree.lower[0]), float(tree.upper[0])), simulations=int(tree.counts[TRIALS]),
-            steps=int(tree.counts[STEPS]), depth=int(tree.counts[DEEPEST]), notes=notes,
+            steps=int(tree.counts[STEPS]), deepest=int(tree.counts[DEEPEST]), notes=notes,
         )  # fmt: skip
 
 
-def _tree(model: ErasedModel, scenarios: int) -> Tree:
+def _tree(model: KernelModel, scenarios: int) -> Tree:
     """Space for a tree; the system hands memory out as it is used."""
     n, p = NODE_LIMIT, min(PAIR_LIMIT, NODE_LIMIT * model.actions)
 
@@ -242,7 +248,7 @@ def number(seeds: Words, scenario: int, step: int, which: int) -> float:
 
 @kernel
 def _plant(
-    model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, s: Words, b: Floats,
+    model: KernelModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, s: Words, b: Floats,
     gamma: float, horizon: int, pruning: float, seeds: Words, random: Words,
 ) -> int:  # fmt: skip
     """A new tree: its root with scenarios drawn from the belief; the action in which the model raised, or DONE."""
@@ -268,7 +274,7 @@ def _plant(
 
 @kernel
 def value_node(
-    model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, node: int, gamma: float,
+    model: KernelModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, node: int, gamma: float,
     horizon: int, seeds: Words,
 ) -> int:  # fmt: skip
     """ℓ₀ and μ₀ of a new node; the action in which the model raised an error, DONE if none did."""
@@ -301,7 +307,7 @@ def value_node(
 
 @kernel
 def full_information(
-    model: ErasedModel, tree: Tree, bounds: Bounds, node: int, at: int, gamma: float, horizon: int
+    model: KernelModel, tree: Tree, bounds: Bounds, node: int, at: int, gamma: float, horizon: int
 ) -> float:
     """Σ over the node's scenarios of what an agent who knows θ can have; `at` is the state's number, 0 if none."""
     first, last = tree.scenarios[node], tree.scenarios[node] + tree.size[node]
@@ -321,7 +327,7 @@ def full_information(
 
 @kernel
 def play_default(
-    model: ErasedModel, tree: Tree, scratch: Scratch, out: Outcomes, node: int, repeated: int, gamma: float,
+    model: KernelModel, tree: Tree, scratch: Scratch, out: Outcomes, node: int, repeated: int, gamma: float,
     horizon: int, seeds: Words,
 ) -> tuple[float, int]:  # fmt: skip
     """Σ over the node's scenarios of the default policy's return; the action in which the model raised, or DONE.
@@ -361,7 +367,7 @@ def play_default(
 
 @kernel
 def expand(
-    model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, node: int, gamma: float,
+    model: KernelModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, node: int, gamma: float,
     horizon: int, pruning: float, seeds: Words,
 ) -> int:  # fmt: skip
     """Every legal action on every scenario of the node, and the children that they lead to."""
@@ -498,7 +504,7 @@ def pruned(tree: Tree, path: Ints, length: int, pruning: float) -> bool:
 
 @kernel
 def _explore(
-    model: ErasedModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, trials: int, nodes: int,
+    model: KernelModel, tree: Tree, bounds: Bounds, scratch: Scratch, out: Outcomes, trials: int, nodes: int,
     gamma: float, horizon: int, xi: float, pruning: float, seeds: Words,
 ) -> int:  # fmt: skip
     """Trials, until so many nodes were expanded.

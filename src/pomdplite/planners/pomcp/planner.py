@@ -23,11 +23,11 @@ from pomdplite.beliefs import UnweightedParticles, initial_belief
 from pomdplite.checking import faults
 from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
-from pomdplite.compile.abi import ErasedModel
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import Outcomes, draw_hidden, room, simulate
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, draw_hidden, simulate
 from pomdplite.mdp.reachable import hash_words, reward_range
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
@@ -105,7 +105,7 @@ class Pomcp(Planner):
 
     def _prepare(self) -> None:
         self.view = self.model.kernel_view()
-        model = self.view.erased
+        model = self.view.kernel_model
         if self.exact:
             self.belief = initial_belief(self.view, self.particles)
         else:
@@ -120,12 +120,12 @@ class Pomcp(Planner):
         log = 1 if self.exact else _LOG
         self._log = FirstSteps(np.zeros(log, np.int32), np.zeros(log, np.int32),
                                np.zeros((log, model.x_words), np.uint64), np.zeros(log, np.int32))  # fmt: skip
-        self._room = room(model, max(2, model.outcomes))
+        self._buffer = allocate_outcomes(model, max(2, model.next_states))
         self._memory = np.zeros((2, model.h_words), np.uint64)  # after the real history; along a simulation
         self._x = np.zeros((1, model.x_words), np.uint64)
         self._theta = np.zeros((1, model.theta.shape[1]), np.uint64)
         self._preferred = np.zeros(model.actions)
-        horizon = self.model.episode_limit
+        horizon = self.model.episode_horizon
         self._path = np.zeros((horizon + 1, 2), np.int64)
         self._gains = np.zeros(horizon + 1)
         self._forget(0)
@@ -149,7 +149,7 @@ class Pomcp(Planner):
 
     def _search(self, budget: Budget) -> None:
         clock = budget.start()
-        tree, model = self._tree, self.belief.erased
+        tree, model = self._tree, self.belief.kernel_model
         crowded = tree.counts[NODES] > 0.5 * len(tree.parent) or tree.counts[PAIRS] > 0.5 * len(tree.value)
         if self._root < 0 or crowded:
             _clear(tree)
@@ -164,7 +164,7 @@ class Pomcp(Planner):
             failed = _simulate(
                 model, tree, self._log, b, self.s.reshape(1, -1), drawn, self._root, count, self.c,
                 self.model.discount, len(self._gains) - 1, self._memory, self._x, self._theta, self._preferred,
-                self._path, self._gains, self._room, self._stream,
+                self._path, self._gains, self._buffer, self._stream,
             )  # fmt: skip
             if failed >= 0:
                 raise faults.raised_in(self.view, self._x[0], self._theta[0], int(failed))
@@ -179,7 +179,7 @@ class Pomcp(Planner):
         return Decision(
             action, str(self.model.actions[action]), float(q.max()), actions, q, zero, zero, zero, "POMCP",
             int(tree.counts[NODES]), visits=tries.astype(np.int32), simulations=int(tree.counts[SIMULATIONS]),
-            steps=int(tree.counts[STEPS]), depth=int(tree.counts[DEEPEST]),
+            steps=int(tree.counts[STEPS]), deepest=int(tree.counts[DEEPEST]),
             notes=notes + tuple(getattr(self.belief, "notes", ())),
         )  # fmt: skip
 
@@ -193,7 +193,7 @@ class Pomcp(Planner):
             log = self._log
             same = (log.action[:logged] == a) & (log.o[:logged] == o) & (log.y[:logged] == y).all(axis=1)
             self.s = self.belief.advance(before, a, y, o, log.particle[:logged][same])
-        abi.remember(self.belief.erased, before.reshape(1, -1), 0, a, y.reshape(1, -1), 0, o, self._memory, 0)
+        abi.remember(self.belief.kernel_model, before.reshape(1, -1), 0, a, y.reshape(1, -1), 0, o, self._memory, 0)
         if self._root >= 0:
             self._root = int(_follow(self._tree, self._root, a, y.reshape(1, -1), o))
 
@@ -210,7 +210,7 @@ class PomcpExact(Pomcp):
     exact: ClassVar[bool] = True
 
 
-def _tree(model: ErasedModel) -> Tree:
+def _tree(model: KernelModel) -> Tree:
     """Space for a tree; the system hands memory out as it is used."""
     nodes, pairs = NODE_LIMIT, min(PAIR_LIMIT, NODE_LIMIT * model.actions)
     return Tree(
@@ -227,7 +227,7 @@ def _clear(tree: Tree) -> None:
 
 
 @kernel
-def _add_root(model: ErasedModel, tree: Tree, x: Words, memory: Words, preferred: Floats) -> int:
+def _add_root(model: KernelModel, tree: Tree, x: Words, memory: Words, preferred: Floats) -> int:
     return add_node(model, tree, -1, x, -1, memory, 0, preferred)
 
 
@@ -257,7 +257,7 @@ def _follow(tree: Tree, root: int, a: int, y: Words, o: int) -> int:
 
 @inlined
 def add_node(
-    model: ErasedModel, tree: Tree, pair: int, y: Words, o: int, h: Words, k: int, preferred: Floats, 
+    model: KernelModel, tree: Tree, pair: int, y: Words, o: int, h: Words, k: int, preferred: Floats, 
 ) -> int:  # fmt: skip
     """A new history with its legal actions; -1 if there is no space."""
     node, first = tree.counts[NODES], tree.counts[PAIRS]
@@ -300,7 +300,7 @@ def select(tree: Tree, node: int, c: float, random: Words) -> int:
 
 
 @inlined
-def roll_action(model: ErasedModel, x: Words, h: Words, preferred: Floats, random: Words) -> int:
+def roll_action(model: KernelModel, x: Words, h: Words, preferred: Floats, random: Words) -> int:
     """The rollout policy: uniform over preferred actions, or the model's policy, or uniform over legal actions."""
     if model.functions[abi.PREFERRED] == 0:
         return abi.policy(model, x, 0, uniform(random))
@@ -320,7 +320,7 @@ def roll_action(model: ErasedModel, x: Words, h: Words, preferred: Floats, rando
 
 @kernel
 def _simulate(
-    model: ErasedModel, tree: Tree, log: FirstSteps, b: Floats, s: Words, drawn: Words, root: int, simulations: int,
+    model: KernelModel, tree: Tree, log: FirstSteps, b: Floats, s: Words, drawn: Words, root: int, simulations: int,
     c: float, gamma: float, horizon: int, h: Words, x: Words, theta: Words, preferred: Floats, path: Ints,
     gains: Floats, out: Outcomes, random: Words,
 ) -> int:  # fmt: skip

@@ -26,9 +26,9 @@ import numpy as np
 
 from pomdplite.beliefs import FactoredBelief, initial_belief
 from pomdplite.compile.jit import Floats, Ints, kernel
-from pomdplite.errors import NotConverging, TooLarge, UsageError
-from pomdplite.mdp.full_information import informed_values, policy_values, repeated_action
-from pomdplite.mdp.momdp import Mixed, mixed_form
+from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
+from pomdplite.mdp.full_information import full_information_values, policy_values, repeated_action
+from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.sarsop import search as av
@@ -67,7 +67,7 @@ class Sarsop(Planner):
     """
 
     title: ClassVar[str] = "sarsop"
-    repeats = True
+    deterministic = True
 
     belief: FactoredBelief
     progress: Callable[[Progress], None] | None = None  # called about once a second while solving
@@ -111,23 +111,23 @@ class Sarsop(Planner):
         return self._vectors.value
 
     def _prepare(self) -> None:
-        self.mixed = mixed_form(self.model)
+        self.momdp = momdp_form(self.model)
         self.view = self.model.kernel_view()
         self.belief = initial_belief(self.view)
-        corner = informed_values(self.mixed, self.model.discount, memory=int(self.memory * 1e9))
-        self._problem = av.arrange(self.mixed, corner, self.model.discount)
+        corner = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
+        self._problem = av.arrange(self.momdp, corner, self.model.discount)
         if self._handed_over is not None:
             self._vectors, self._bounds = self._handed_over
             self._points = av.empty_nodes(self._problem, 1)
         elif self.policy is None:
-            solver = Solver(self.mixed, self._problem, self.memory)
+            solver = Solver(self.momdp, self._problem, self.memory)
             seconds = self.seconds if self.trials is None else math.inf
             solver.run(seconds, self.precision, self.trials, self.progress, self.now)
             self._vectors, self._points, self._bounds = *solver.result(), solver.bounds
             if solver.full:
                 self._notes = (f"solving ended early: {self.memory:g} GB were full of α-vectors",)
         else:
-            self._vectors, self._bounds = load(Path(self.policy), self.mixed, self._problem)
+            self._vectors, self._bounds = load(Path(self.policy), self.momdp, self._problem)
             self._points = av.empty_nodes(self._problem, 1)
         self._scratch = av.scratch(self._problem, 1)
 
@@ -140,10 +140,10 @@ class Sarsop(Planner):
     def save(self, path: str | Path) -> None:
         """Write the policy to a file that `policy` takes."""
         self.prepare()
-        save(Path(path), self.mixed, self._vectors, self._bounds)
+        save(Path(path), self.momdp, self._vectors, self._bounds)
 
     def _decide(self) -> Decision:
-        r, t = self.mixed.reachable, self._points
+        r, t = self.momdp.reachable, self._points
         state = r.find(self.s[: self.model.state.words])
         if state < 0:
             raise UsageError(
@@ -153,7 +153,7 @@ class Sarsop(Planner):
         pairs, node, now = r.actions(state), len(t.state) - 1, np.iinfo(np.int64).max
         counts = np.array([node, 0, 0, 0, 0, 0], np.int64)
         t.table[:] = -1  # nodes that were solved for are points only; the present belief takes the last place
-        av.make_node(self._problem, t, counts, state, self.mixed.joint_belief(self.belief, self.s), np.inf)
+        av.make_node(self._problem, t, counts, state, self.momdp.joint_belief(self.belief, self.s), np.inf)
         av.expand(self._problem, t, self._scratch, counts, node)
         av.look_low(self._problem, self._vectors, t, self._scratch, node, now)
         av.look_high(self._problem, t, self._scratch, node, now)
@@ -186,16 +186,16 @@ def _remake_solved(
 class Solver:
     """Γ and the sampled beliefs, growing."""
 
-    def __init__(self, mixed: Mixed, problem: Problem, memory: float) -> None:
-        self.mixed, self.problem = mixed, problem
+    def __init__(self, momdp: Momdp, problem: Problem, memory: float) -> None:
+        self.momdp, self.problem = momdp, problem
         states, values = problem.corner.shape
-        room = memory * 1e9 - problem.corner.nbytes
-        vectors = min(_MOST_VECTORS, int(0.4 * room / (8 * values + 4 * av.outcomes(problem) + 28)))
-        nodes = min(_MOST_NODES, int(0.6 * room / (av.node_bytes(problem) + 16)))
+        available = memory * 1e9 - problem.corner.nbytes
+        vectors = min(_MOST_VECTORS, int(0.4 * available / (8 * values + 4 * av.most_outcomes(problem) + 28)))
+        nodes = min(_MOST_NODES, int(0.6 * available / (av.node_bytes(problem) + 16)))
         self.depth = min(_DEPTH, nodes // 4, vectors // 4)
         if self.depth < 2:
-            raise TooLarge(
-                f"{mixed.view.model.name}: {values:,} joint values of θ and {states:,} states leave no room for "
+            raise TooLargeError(
+                f"{momdp.view.model.name}: {values:,} joint values of θ and {states:,} states leave no room for "
                 f"α-vectors in {memory:g} GB."
             )
         self.vectors = av.empty_vectors(problem, vectors)
@@ -207,27 +207,31 @@ class Solver:
         self.full = False  # of vectors, before the time was over
         self._repeat_actions()
         self._first = int(self.counts[VECTORS])
-        root = int(mixed.reachable.find(mixed.view.root()))
-        av.make_node(problem, self.nodes, self.counts, root, mixed.prior, np.inf)
+        root = int(momdp.reachable.find(momdp.view.root()))
+        av.make_node(problem, self.nodes, self.counts, root, momdp.prior, np.inf)
         av.look_own(self.vectors, self.nodes, 0, int(self.counts[NOW]))
 
     def _repeat_actions(self) -> None:
         """The first vectors: policies that repeat one action wherever it is legal, else the first legal one."""
-        p, model = self.problem, self.mixed.view.model
+        p, model = self.problem, self.momdp.view.model
         found = False
         for action in range(len(model.actions)):
             try:
-                v = policy_values(self.mixed, repeated_action(self.mixed, action), p.gamma)
-            except NotConverging:
+                v = policy_values(self.momdp, repeated_action(self.momdp, action), p.gamma)
+            except NotConvergingError:
                 continue
             if not np.isfinite(v).all():
                 continue
             found = True
             if self.counts[VECTORS] + len(v) > len(self.vectors.value) - self.depth:
-                raise TooLarge(f"{model.name}: the first α-vectors, {len(v):,} for each action, do not fit the memory.")
+                raise TooLargeError(
+                    f"{model.name}: the first α-vectors, {len(v):,} for each action, do not fit the memory."
+                )
             _add_first(p, self.vectors, self.counts, action, v)
         if not found:
-            raise NotConverging(f"{model.name}: with discount 1 no policy that repeats an action has a finite value.")
+            raise NotConvergingError(
+                f"{model.name}: with discount 1 no policy that repeats an action has a finite value."
+            )
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, inlined, kernel
-from pomdplite.mdp.distinct_steps import Rows
-from pomdplite.mdp.momdp import Joint, Mixed
+from pomdplite.mdp.distinct_steps import DistinctSteps
+from pomdplite.mdp.momdp import Joint, Momdp
 from pomdplite.mdp.reachable import Graph
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
     """The model, and the outcomes of each state's actions by group; outcomes that end the episode are left out."""
 
     graph: Graph
-    rows: Rows
+    distinct: DistinctSteps
     joint: Joint
     offsets: Ints  # [component + 1] places in a list of all components' values
     corner: Floats  # [state, joint value] of an agent who knows θ
@@ -118,26 +118,26 @@ class Scratch(NamedTuple):
     vector: Floats  # [joint value]
 
 
-def arrange(mixed: Mixed, corner: Floats, gamma: float) -> Problem:
+def arrange(momdp: Momdp, corner: Floats, gamma: float) -> Problem:
     """Sort the outcomes of every state's actions into groups."""
-    r, joint = mixed.reachable, mixed.joint
-    graph, rows = r.graph, r.rows
-    row = graph.row.astype(np.int64)
-    outcomes = rows.outcomes[row].astype(np.int64)
+    r, joint = momdp.reachable, momdp.joint
+    graph, distinct = r.graph, r.distinct
+    row = graph.step.astype(np.int64)
+    outcomes = distinct.outcomes[row].astype(np.int64)
     pair = np.repeat(np.arange(len(row)), outcomes)
     number = np.arange(len(pair)) - np.repeat(np.cumsum(outcomes) - outcomes, outcomes)
     of = row[pair]
-    size, branches = joint.size[rows.component[of]], rows.branches[of].astype(np.int64)
-    block = rows.at[of] + size + branches * size
+    size, branches = joint.size[distinct.component[of]], distinct.branches[of].astype(np.int64)
+    block = distinct.at[of] + size + branches * size
     like = block + number * size
-    branch = rows.pool[block + outcomes[pair] * size + number].astype(np.int64)
+    branch = distinct.pool[block + outcomes[pair] * size + number].astype(np.int64)
     to, state = graph.next[joint.edge[pair] + branch], np.repeat(np.arange(r.states), np.diff(graph.first))[pair]
     width = joint.later.shape[1]
-    moved = (joint.later != np.arange(width)) & (np.arange(width) < joint.size[rows.component[row]][:, None])
+    moved = (joint.later != np.arange(width)) & (np.arange(width) < joint.size[distinct.component[row]][:, None])
     alone = np.where(moved.any(axis=1)[pair], np.arange(1, len(pair) + 1), 0)  # a change of θ: no group
     most = np.zeros(len(pair))
     for v in range(width):
-        most = np.maximum(most, np.where(v < size, rows.pool[like + np.minimum(v, size - 1)], 0.0))
+        most = np.maximum(most, np.where(v < size, distinct.pool[like + np.minimum(v, size - 1)], 0.0))
     keep = np.lexsort((np.arange(len(pair)), alone, to, state))
     keep = keep[to[keep] > 0]
     pair, like, most, to, state, alone = (a[keep] for a in (pair, like, most, to, state, alone))
@@ -145,14 +145,14 @@ def arrange(mixed: Mixed, corner: Floats, gamma: float) -> Problem:
     start[1:] = (np.diff(state) != 0) | (np.diff(to) != 0) | (np.diff(alone) != 0)
     first_edge = np.append(np.flatnonzero(start), len(pair)).astype(np.int64)
     return Problem(
-        graph, rows, joint, mixed.view.table.offsets.astype(np.int64), corner, gamma,
+        graph, distinct, joint, momdp.view.table.offsets.astype(np.int64), corner, gamma,
         np.searchsorted(state[start], np.arange(r.states + 1)).astype(np.int64), to[start].astype(np.int32),
         np.diff(first_edge) > 1, first_edge, pair.astype(np.int64), like.astype(np.int64), most,
-        np.random.default_rng(0).random(mixed.values),
+        np.random.default_rng(0).random(momdp.values),
     )  # fmt: skip
 
 
-def outcomes(problem: Problem) -> int:
+def most_outcomes(problem: Problem) -> int:
     """The largest number of outcomes of a state-action."""
     return int(np.bincount(problem.pair, minlength=1).max())
 
@@ -162,7 +162,8 @@ def empty_vectors(problem: Problem, count: int) -> Vectors:
     states, values = problem.corner.shape
     small = [np.zeros(count, np.int32) for _ in range(3)]
     return Vectors(np.empty((count, values)), small[0], small[1], np.zeros(count, np.int64),
-                   np.zeros((count, outcomes(problem)), np.int32), small[2], np.full(states, -1, np.int32))  # fmt: skip
+                   np.zeros((count, most_outcomes(problem)), np.int32), small[2], np.full(states, -1,
+                   np.int32))  # fmt: skip
 
 
 def empty_nodes(problem: Problem, count: int) -> Nodes:
@@ -281,14 +282,14 @@ def _exceeds(b: Floats, point: Floats, needed: float) -> bool:
 def posterior(p: Problem, b: Floats, edge: int, out: Floats) -> float:
     """b(j') after an outcome, times the outcome's chance; the chance."""
     pair, like = p.pair[edge], p.like[edge]
-    component = p.rows.component[p.graph.row[pair]]
+    component = p.distinct.component[p.graph.step[pair]]
     size, stride = p.joint.size[component], p.joint.stride[component]
     for j in range(b.shape[0]):
         out[j] = 0.0
     chance = 0.0
     for high in range(0, b.shape[0], size * stride):
         for v in range(size):
-            likelihood = p.rows.pool[like + v]
+            likelihood = p.distinct.pool[like + v]
             if likelihood > 0.0:
                 there = high + p.joint.later[pair, v] * stride
                 here = high + v * stride
@@ -389,14 +390,14 @@ def expand(p: Problem, t: Nodes, s: Scratch, counts: Ints, node: int) -> None:
     counts[GROUPS] += last - first
     counts[PAIRS] += p.graph.first[x + 1] - p.graph.first[x]
     for pair in range(p.graph.first[x], p.graph.first[x + 1]):
-        row = p.graph.row[pair]
-        component = p.rows.component[row]
+        row = p.graph.step[pair]
+        component = p.distinct.component[row]
         size, stride = p.joint.size[component], p.joint.stride[component]
         mean = 0.0
         for high in range(0, b.shape[0], size * stride):
             for v in range(size):
                 for k in range(high + v * stride, high + v * stride + stride):
-                    mean += b[k] * p.rows.pool[p.rows.at[row] + v]
+                    mean += b[k] * p.distinct.pool[p.distinct.at[row] + v]
         t.reward[t.pair[node] + pair - p.graph.first[x]] = mean
     at = t.edge[node]
     for i in range(first, last):
@@ -433,10 +434,10 @@ def look_low(p: Problem, g: Vectors, t: Nodes, s: Scratch, node: int, now: int) 
             if p.folded[i]:
                 fold_sums(p.joint, p.offsets, b, g.value[a], s.w, s.part)
                 for edge in range(first, last):
-                    component = p.rows.component[p.graph.row[p.pair[edge]]]
+                    component = p.distinct.component[p.graph.step[p.pair[edge]]]
                     value = 0.0
                     for v in range(p.joint.size[component]):
-                        value += p.rows.pool[p.like[edge] + v] * s.part[p.offsets[component] + v]
+                        value += p.distinct.pool[p.like[edge] + v] * s.part[p.offsets[component] + v]
                     if value > t.edge_low[base + edge]:
                         t.edge_low[base + edge], t.edge_vector[base + edge] = value, a
             else:
@@ -485,11 +486,11 @@ def look_high(p: Problem, t: Nodes, s: Scratch, node: int, now: int) -> None:
                 if needed < 1.0 and _exceeds(b, t.belief[point], needed):
                     fold_ratios(p.joint, p.offsets, b, t.belief[point], s.w, s.part)
                     for edge in range(first, last):
-                        component = p.rows.component[p.graph.row[p.pair[edge]]]
+                        component = p.distinct.component[p.graph.step[p.pair[edge]]]
                         ratio = np.inf
                         for v in range(p.joint.size[component]):
                             if s.part[p.offsets[component] + v] < np.inf:
-                                ratio = min(ratio, p.rows.pool[p.like[edge] + v] * s.part[p.offsets[component] + v])
+                                ratio = min(ratio, p.distinct.pool[p.like[edge] + v] * s.part[p.offsets[component] + v])
                         high = t.edge_corner[base + edge] - gap * ratio
                         t.edge_high[base + edge] = min(t.edge_high[base + edge], high)
             elif _exceeds(s.b, t.belief[point], needed):
@@ -522,13 +523,13 @@ def look_ahead(p: Problem, t: Nodes, s: Scratch, node: int) -> None:
 def back_up(p: Problem, g: Vectors, t: Nodes, s: Scratch, counts: Ints, node: int, pair: int) -> None:
     """A new α-vector: the action's reward, then for each outcome the vector that is best there. Kept if better."""
     x = t.state[node]
-    row = p.graph.row[pair]
-    component = p.rows.component[row]
+    row = p.graph.step[pair]
+    component = p.distinct.component[row]
     size, stride = p.joint.size[component], p.joint.stride[component]
     for high in range(0, s.vector.shape[0], size * stride):
         for v in range(size):
             for k in range(high + v * stride, high + v * stride + stride):
-                s.vector[k] = p.rows.pool[p.rows.at[row] + v]
+                s.vector[k] = p.distinct.pool[p.distinct.at[row] + v]
     base, made_of = t.edge[node] - p.first_edge[p.first[x]], g.follow[counts[VECTORS]]
     count = 0
     for i in range(p.first[x], p.first[x + 1]):
@@ -540,7 +541,7 @@ def back_up(p: Problem, g: Vectors, t: Nodes, s: Scratch, counts: Ints, node: in
             count += 1
             for high in range(0, s.vector.shape[0], size * stride):
                 for v in range(size):
-                    likelihood = p.gamma * p.rows.pool[p.like[edge] + v]
+                    likelihood = p.gamma * p.distinct.pool[p.like[edge] + v]
                     if likelihood > 0.0:
                         there = high + p.joint.later[pair, v] * stride
                         here = high + v * stride

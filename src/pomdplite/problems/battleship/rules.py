@@ -28,7 +28,7 @@ class Battleship(Model):
     discount = 1.0
     beta = 1.0
     exploration = 1.0
-    lookahead = 1  # with the belief frozen, the order of later shots makes no difference, and γ is 1
+    search_depth = 1  # with the belief frozen, the order of later shots makes no difference, and γ is 1
 
     def __init__(self, size: int = 10, ships: int = 5) -> None:
         lengths = list(range(ships + 1, 1, -1))
@@ -39,7 +39,7 @@ class Battleship(Model):
         words = -(-size * size // 64)
         self.size, self.ships = size, ships
         self.total = sum(lengths)
-        self.max_steps = size * size
+        self.horizon = size * size
         self.return_range = size * size / 4
         self.places = np.array([2 * size * (size - length + 1) for length in lengths])  # [ship] number of placements
         most = int(self.places.max())

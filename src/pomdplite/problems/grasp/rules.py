@@ -34,8 +34,8 @@ class Grasp(Model):
     )
     actions = ("+x", "-x", "+y", "-y", "open", "close", "pick")
     observations = ("none", "left", "right", "both", "picked", "missed")
-    outcomes = 2
-    max_steps = 90
+    next_states = 2
+    horizon = 90
     return_range = 100.0
     exploration = 30.0
 

@@ -25,7 +25,7 @@ class RockSample(Model):
     state = State(col=np.int16, row=np.int16)
     observations = ("bad", "good")
     beta = 0.8
-    max_steps = 90
+    horizon = 90
     exploration = 10.0
     return_range = 20.0
 
