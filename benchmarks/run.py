@@ -94,7 +94,7 @@ def best_of(times: int, function: Callable[[], object]) -> float:
 def model_calls(table: Table) -> None:
     """Model functions of RockSample(7,8) called from a kernel, beside the same functions run by Python."""
     model = pl.make_model("rocksample-7-8")
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     x, n = view.root().reshape(1, -1), 2_000_000
     y, p, z = np.zeros((1, 1), np.uint64), np.zeros(1), np.zeros(3)
     record, theta = model.initial_state(), model.hidden.record([1] * 8)
@@ -103,13 +103,17 @@ def model_calls(table: Table) -> None:
         (
             "transition",
             lambda k: transitions(view.kernel_model, x, y, p, k),
-            lambda: model.plain.transition(record, theta, 1),
+            lambda: model.compiled_form.interpreted.transition(record, theta, 1),
         ),
-        ("reward", lambda k: rewards(view.kernel_model, x, k), lambda: model.plain.reward(record, theta, 2)),
+        (
+            "reward",
+            lambda k: rewards(view.kernel_model, x, k),
+            lambda: model.compiled_form.interpreted.reward(record, theta, 2),
+        ),
         (
             "observation",
             lambda k: observations(view.kernel_model, x, z, k),
-            lambda: model.plain.observation(record, theta, 6),
+            lambda: model.compiled_form.interpreted.observation(record, theta, 6),
         ),
     )
     for name, compiled, interpreted in cases:
@@ -132,7 +136,7 @@ def plain_sweep(view, graph, rows, values, v, gamma):
 def solver(table: Table, name: str) -> None:
     """Building the graph once, solving it cold, and solving it again after an observation."""
     model = pl.make_model(name)
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     started = time.perf_counter()
     reachable = build(view, view.root())
     seconds = time.perf_counter() - started

@@ -67,7 +67,7 @@ def test_noise_flips_each_finger():
     model = pl.Grasp(noise=0.1)
     world = AtCup(model)
     world.reset(0, 0)
-    z = model.plain.observation(model.initial_state(), world.theta, RIGHT)
+    z = model.compiled_form.interpreted.observation(model.initial_state(), world.theta, RIGHT)
     np.testing.assert_allclose(z[:4], [0.81, 0.09, 0.09, 0.01])
 
 

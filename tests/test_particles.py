@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import pomdplite as pl
 from pomdplite import rng
-from pomdplite.model.model import draw_prior
+from pomdplite.model.compiled import draw_prior
 
 
 def boards(model: pl.Battleship) -> np.ndarray:
@@ -49,7 +49,7 @@ def shoot(belief: pl.ParticleBelief, truth: np.ndarray, shots: list[int]) -> np.
 
 def test_prior_is_uniform_over_valid_boards():
     draws = np.zeros((20_000, MODEL.hidden.words), np.uint64)
-    draw_prior(MODEL.kernel_view().kernel_model, draws, len(draws), rng.stream(5))
+    draw_prior(MODEL.compiled_form.kernel_view().kernel_model, draws, len(draws), rng.stream(5))
     names = {int((row << np.arange(25)).sum()): i for i, row in enumerate(BOARDS)}
     counts = np.bincount([names[int(d[0])] for d in draws], minlength=len(BOARDS))
     expected = len(draws) / len(BOARDS)
@@ -121,7 +121,7 @@ def test_moves_are_reported():
 
 
 def test_battleship_rules():
-    plain, x = MODEL.plain, MODEL.initial_state()
+    plain, x = MODEL.compiled_form.interpreted, MODEL.initial_state()
     theta = plain.prior(rng.stream(1))
     ship = next(c for c in range(25) if (int(theta.board[0]) >> c) & 1)
     water = next(c for c in range(25) if not (int(theta.board[0]) >> c) & 1)

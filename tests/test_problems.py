@@ -15,13 +15,13 @@ def test_every_problem_conforms(name):
 @pytest.mark.parametrize("name", ROCKSAMPLE_STATES)
 def test_rocksample_has_the_papers_number_of_states(name):
     """The mask of sampled rocks comes from φ by itself; all terminal states are one more."""
-    view = pl.make_model(f"rocksample-{name}").kernel_view()
+    view = pl.make_model(f"rocksample-{name}").compiled_form.kernel_view()
     assert build(view, view.root()).states == ROCKSAMPLE_STATES[name] + 1
 
 
 def test_rocksample_rewards_and_rules():
     model = pl.RockSample(3, [(1, 1), (2, 0)], start=(1, 1))
-    plain, x = model.plain, model.initial_state()
+    plain, x = model.compiled_form.interpreted, model.initial_state()
     good, bad = model.hidden.record([1, 1]), model.hidden.record([0, 0])
     sample, east = model.action_index("sample"), model.action_index("east")
     assert (plain.reward(x, good, sample), plain.reward(x, bad, sample)) == (10.0, -10.0)

@@ -144,7 +144,7 @@ def test_pomcps_particles_are_on_the_posterior(changes):
 
 def test_particles_that_die_out_are_recovered_and_it_is_said():
     model = pl.RockSample(2, [(0, 1), (1, 1)])  # the first rock is where the rover starts: looking at it is certain
-    particles = UnweightedParticles(model.kernel_view(), 3)
+    particles = UnweightedParticles(model.compiled_form.kernel_view(), 3)
     seed = 0
     while particles.marginals()[0][1] > 0.0:  # until every particle says that the rock is bad
         seed += 1
@@ -157,7 +157,7 @@ def test_particles_that_die_out_are_recovered_and_it_is_said():
 
 def test_what_nothing_explains_is_told():
     model = pl.RockSample(2, [(0, 1), (1, 1)])
-    particles = UnweightedParticles(model.kernel_view(), 50)
+    particles = UnweightedParticles(model.compiled_form.kernel_view(), 50)
     x = particles.view.root()
     with pytest.raises(pl.ImpossibleObservationError, match="none of 50 particles explains"):
         particles.advance(x, model.action_index("east"), x, 2)
@@ -222,7 +222,7 @@ def test_a_hidden_parameter_that_cannot_be_listed_is_told(name):
 def test_preferred_actions_are_legal_and_upper_bounds_hold(problem):
     """Along random episodes: hints are what they say they are."""
     model = pl.make_model(problem)
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     world, rng = pl.ModelWorld(model), np.random.default_rng(3)
     h, f = np.zeros((1, view.kernel_model.h_words), np.uint64), np.zeros(len(model.actions))
     for episode in range(5):
@@ -233,7 +233,7 @@ def test_preferred_actions_are_legal_and_upper_bounds_hold(problem):
             count = int(abi.preferred(view.kernel_model, x.reshape(1, -1), 0, h, 0, f))
             chosen = np.flatnonzero(f)
             assert count == len(chosen) > 0
-            assert all(model.plain.legal(view.record(x), int(a)) for a in chosen)
+            assert all(model.compiled_form.interpreted.legal(view.record(x), int(a)) for a in chosen)
             a = int(rng.choice(chosen))
             outcome = world.step(a)
             abi.remember(view.kernel_model, x.reshape(1, -1), 0, a, outcome.y.reshape(1, -1), 0, outcome.o, h, 0)
@@ -250,7 +250,7 @@ def test_rocksamples_upper_bound_is_above_what_knowing_the_rocks_is_worth():
         x = momdp.view.record(momdp.reachable.graph.states[state])
         for j in range(8):
             theta = model.hidden.record([(j >> 2) & 1, (j >> 1) & 1, j & 1])
-            assert model.plain.upper(x, theta) >= values[state, j] - 1e-9
+            assert model.compiled_form.interpreted.upper(x, theta) >= values[state, j] - 1e-9
 
 
 def test_despot_uses_the_models_bound_where_exact_values_do_not_fit():

@@ -96,7 +96,7 @@ def test_auto_takes_the_exact_solver_while_it_fits_the_budget():
 
 def test_a_full_search_goes_on_and_says_so():
     model = pl.make_model("rocksample-11-11")
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     search = Uct(view, 0.95, 0.8, budget=Budget(None, 3000), exploration=10.0, nodes=300, pairs=4000)
     search.reset(view.table.prior, 1)
     found = search.solve(view.kernel_model, view.root(), view.table.prior)

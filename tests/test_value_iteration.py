@@ -47,7 +47,7 @@ def test_compiled_and_interpreted_agree_to_the_last_bit(m):
 
 def test_warm_start_gives_what_a_cold_start_gives():
     model = pl.make_model("rocksample-4-4")
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     reachable = build(view, view.root())
     warm = ValueIteration(reachable, 0.95, 0.8)
     warm.reset(view.table.prior)
@@ -76,7 +76,7 @@ def test_only_what_the_belief_change_touches_is_solved_again():
 
 def test_states_are_ordered_so_that_actions_lead_to_earlier_components():
     model = pl.make_model("rocksample-4-4")
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     r = build(view, view.root())
     assert r.states == 4 * 4 * 2**4 + 1
     of = r.components.of

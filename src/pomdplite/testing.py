@@ -34,7 +34,7 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
             s, history = belief.view.root(), []
             draws = choices.copy()
             for _ in range(min(30, model.episode_horizon)):
-                legal = [a for a in range(len(model.actions)) if model.plain.legal(world.x, a)]
+                legal = [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(world.x, a)]
                 a = legal[pick(np.full(len(legal), 1 / len(legal)), len(legal), rng.uniform(draws))]
                 outcome = world.step(a)
                 s = belief.advance(s, a, outcome.y, outcome.o)  # the world never does what the model calls impossible
@@ -66,7 +66,7 @@ def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes
         assert episode.steps <= model.episode_horizon
     planner.reset(seed)
     decision = planner.decide()
-    legal = [a for a in range(len(model.actions)) if model.plain.legal(model.initial_state(), a)]
+    legal = [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(model.initial_state(), a)]
     assert decision.action in legal, "an illegal action was chosen"
     assert sorted(decision.actions.tolist()) == legal, "the decision does not speak of every legal action"
     assert np.isfinite(decision.q).all() and decision.seconds >= 0

@@ -16,7 +16,8 @@ from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes, pick
-from pomdplite.model.model import KernelView, Model
+from pomdplite.model.compiled import KernelView
+from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 
 
@@ -24,7 +25,7 @@ class FactoredBelief:
     """Independent components, each with an exact probability vector."""
 
     def __init__(self, model: Model | KernelView) -> None:
-        self.view = model.kernel_view() if isinstance(model, Model) else model
+        self.view = model.compiled_form.kernel_view() if isinstance(model, Model) else model
         self._buffer = allocate_outcomes(self.kernel_model, max(4, self.kernel_model.next_states))
         self.reset()
 
@@ -153,9 +154,11 @@ class CategoricalBelief(FactoredBelief):
     """A belief with a single block; every (x, a) may tell of it."""
 
     def __init__(self, model: Model | KernelView) -> None:
-        view = model.kernel_view(joint=True) if isinstance(model, Model) else model
+        view = model.compiled_form.kernel_view(joint=True) if isinstance(model, Model) else model
         if view.table.blocks != 1:
-            raise UsageError("a categorical belief needs Θ listed as a whole: use model.kernel_view(joint=True).")
+            raise UsageError(
+                "a categorical belief needs Θ listed as a whole: use model.compiled_form.kernel_view(joint=True)."
+            )
         super().__init__(view)
 
     @property

@@ -17,7 +17,8 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, kernel
 from pomdplite.errors import ImpossibleObservationError, ModelError, UsageError
 from pomdplite.mdp.outcomes import Outcomes, history_log_probability, pick
-from pomdplite.model.model import KernelView, Model, draw_prior
+from pomdplite.model.compiled import KernelView, draw_prior
+from pomdplite.model.model import Model
 from pomdplite.model.records import from_words
 
 PARTICLES = 1000
@@ -30,7 +31,7 @@ class ParticleBelief(FactoredBelief):
     """Equally or differently weighted draws of θ, kept on the posterior."""
 
     def __init__(self, model: Model | KernelView, particles: int = PARTICLES) -> None:
-        view = model.kernel_view() if isinstance(model, Model) else model
+        view = model.compiled_form.kernel_view() if isinstance(model, Model) else model
         if particles < 2:
             raise UsageError(f"a particle belief needs at least 2 particles, not {particles}.")
         self.particles = particles
@@ -162,7 +163,7 @@ class ParticleBelief(FactoredBelief):
     def initial_marginals(self) -> list[Floats]:
         """The mean of the model's summary, if it has one."""
         size = self.view.model.summary_size
-        if "summary" not in self.view.model.source.functions or size == 0:
+        if "summary" not in self.view.model.compiled_form.definition.functions or size == 0:
             return []
         mean = np.zeros(size)
         mean_summary(self.kernel_model, self._theta, self.probabilities[:-1], mean, np.zeros(size))

@@ -18,7 +18,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
 from pomdplite.errors import ImpossibleObservationError, ModelError
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, history_log_probability, pick, simulate
-from pomdplite.model.model import KernelView, draw_prior
+from pomdplite.model.compiled import KernelView, draw_prior
 from pomdplite.model.records import from_words
 
 NONE = np.zeros(0, np.int32)
@@ -89,7 +89,7 @@ class UnweightedParticles:
 
     def _replay(self) -> None:
         self.present[:] = self.initial
-        if self.view.model.evolves:
+        if self.view.kernel_model.evolves:
             _replay(self.view.kernel_model, *self._history(), self.present, self._buffer)
 
     def _move(self, x: Words, sweeps: int) -> None:
@@ -143,7 +143,7 @@ class UnweightedParticles:
         rows, counts = np.unique(self.present, axis=0, return_counts=True)
         if not self.view.listed:
             size = model.summary_size
-            if "summary" not in model.source.functions or size == 0:
+            if "summary" not in model.compiled_form.definition.functions or size == 0:
                 return []
             mean = np.zeros(size)
             mean_summary(self.view.kernel_model, rows, counts / self.particles, mean, np.zeros(size))

@@ -6,7 +6,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Words
 from pomdplite.errors import ModelError
-from pomdplite.model.model import KernelView
+from pomdplite.model.compiled import KernelView
 from pomdplite.model.records import from_words
 
 # Fault codes of kernels, negative so that they can stand in for a count; -1 is "no room".
@@ -27,9 +27,9 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
     name = view.model.name
     if code == BAD_COMPONENT:
         here = f"x = ({view.describe(s)}), action {view.model.actions[a]!r}"
-        view.model.functions.failures.clear()
+        view.model.compiled_form.functions.failures.clear()
         try:
-            told = view.model.plain.depends(view.record(s), a)
+            told = view.model.compiled_form.interpreted.depends(view.record(s), a)
         except Exception as problem:  # noqa: BLE001  whatever the user's code raised is what is reported
             return ModelError(f"{name}.depends raised {type(problem).__name__} ({problem}) at {here}.")
         return ModelError(
@@ -41,7 +41,7 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
         return ModelError(
             f"{name}.evolve leaves the hidden domain at {where}: {_evolved(view, s, a, component, value)}."
         )
-    raised = view.model.functions.failures
+    raised = view.model.compiled_form.functions.failures
     if raised:
         error = raised.pop(0)
         raised.clear()
@@ -59,7 +59,7 @@ def _theta(view: KernelView, s: Words, component: int, value: int) -> Any:
 
 def _evolved(view: KernelView, s: Words, a: int, component: int, value: int) -> str:
     theta = _theta(view, s, component, value)
-    after = view.model.plain.evolve(view.record(s), theta, a)
+    after = view.model.compiled_form.interpreted.evolve(view.record(s), theta, a)
     fields = {n: np.asarray(after[n]).tolist() for n in view.model.hidden.dtype.names or ()}
     note = "" if view.table.joint else f" (only {view.table.hidden.components[component].name} may change here)"
     return f"theta becomes {fields}, which is not a listed value{note}"
@@ -74,14 +74,14 @@ def raised_in(view: KernelView, x: Words, theta: Words, a: int) -> ModelError:
     """The error for a step of a simulation from x and θ, in which a function of the model raised."""
     name, hidden = view.model.name, view.model.hidden
     record = from_words(hidden.dtype, theta)
-    view.model.functions.failures.clear()
+    view.model.compiled_form.functions.failures.clear()
     where = f"x = ({view.describe(x)}), theta: {hidden.describe(record)}, action {view.model.actions[a]!r}"
     found = _raised(view, x, record, a) or "does not raise when interpreted; check_model compares the two"
     return ModelError(f"a function of {name} failed at {where}: it {found}.")
 
 
 def _raised(view: KernelView, s: Words, theta: Any, a: int) -> str | None:
-    plain, x = view.model.plain, view.record(s)
+    plain, x = view.model.compiled_form.interpreted, view.record(s)
     try:
         after = plain.evolve(x, theta, a)
         plain.reward(x, theta, a)

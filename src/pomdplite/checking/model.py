@@ -93,9 +93,9 @@ class _Check:
 
     def run(self) -> Report:
         try:
-            self.plain = self.model.plain
+            self.plain = self.model.compiled_form.interpreted
             self.hidden = self.model.hidden
-            self.factored = self.model.factored
+            self.factored = self.model.compiled_form.factored
             first = to_words(self.model.state.dtype, self.model.initial_state())
         except ModelError as error:
             self.note("definition", str(error))
@@ -251,7 +251,7 @@ class _Check:
 
     def hidden_change(self, x: Any, theta: Any, a: int, later: Any, component: int, where: str) -> None:
         """φ: a function, within the domain, of the declared component alone."""
-        if not self.model.evolves:
+        if not self.model.compiled_form.evolves:
             return
         once = to_words(self.hidden.dtype, later)
         if any(not np.array_equal(once, to_words(self.hidden.dtype, self.plain.evolve(x, theta, a))) for _ in range(3)):
@@ -303,7 +303,7 @@ class _Check:
     def compare_compiled(self) -> None:
         """The compiled functions give what Python gave."""
         try:
-            view = self.model.kernel_view()
+            view = self.model.compiled_form.kernel_view()
         except ModelError as error:
             self.note("compile", str(error))
             return
@@ -321,7 +321,7 @@ class _Check:
             later = self.plain.evolve(x, theta, a)
             after = to_words(self.hidden.dtype, later).reshape(1, -1)
             compiled = after.copy()
-            if self.model.evolves:
+            if self.model.compiled_form.evolves:
                 abi.evolve(view.kernel_model, words, 0, hidden, 0, a, compiled)
             if not np.array_equal(compiled, after):
                 self.note("compiled", f"evolve differs between interpreted and compiled at {where}.")

@@ -63,10 +63,10 @@ def show(problem: ProblemArgument) -> None:
 
 
 def _state_count(model: Model) -> str:
-    view = model.kernel_view()
+    view = model.compiled_form.kernel_view()
     if not view.listed:
         return "not counted: the hidden values are not listed"
-    note = ", with what has become of the hidden value" if model.evolves else ""
+    note = ", with what has become of the hidden value" if model.compiled_form.evolves else ""
     try:
         with err.status("counting reachable states"):
             count = build(view, view.root(), limit=_COUNTED_STATES).states

@@ -18,8 +18,9 @@ from pomdplite.errors import TooLargeError
 from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.outcomes import row_of
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
+from pomdplite.model.compiled import KernelView
 from pomdplite.model.hidden_table import JOINT_LIMIT
-from pomdplite.model.model import KernelView, Model
+from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden
 
 
@@ -66,7 +67,7 @@ def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LI
         raise TooLargeError(
             f"{model.name}: its hidden parameter has {hidden.size:,} joint values, more than {values:,}."
         )
-    view = model.kernel_view().present_form()
+    view = model.compiled_form.kernel_view().present_form()
     reachable = build(view, view.root(), limit=limit)
     sizes = np.diff(view.table.offsets)
     if view.table.joint:

@@ -19,7 +19,7 @@ from pomdplite.errors import ModelError, TooLargeError
 from pomdplite.mdp.components import Components, arrange
 from pomdplite.mdp.distinct_steps import DistinctSteps, allocate_steps, grow_steps, intern_step
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
-from pomdplite.model.model import KernelView
+from pomdplite.model.compiled import KernelView
 
 log = logging.getLogger("pomdplite")
 
@@ -343,13 +343,13 @@ def _complaint(view: KernelView, s: Words, why: int, fault: Ints, number: float)
     if why == NO_ACTION:
         try:
             for a in range(len(view.model.actions)):
-                view.model.plain.legal(view.record(s), a)
+                view.model.compiled_form.interpreted.legal(view.record(s), a)
         except Exception as error:  # noqa: BLE001  whatever the user's code raised is what is reported
             where = f"x = ({view.describe(s)}), action {view.model.actions[a]!r}"
             return ModelError(f"{name}.legal raised {type(error).__name__} ({error}) at {where}.")
         return ModelError(f"{name}: no action is legal in x = ({view.describe(s)}), which is not terminal.")
     a, component, value = (int(f) for f in fault[1:])
-    if why == FAULT or (why == BAD_REWARD and view.model.functions.failures):
+    if why == FAULT or (why == BAD_REWARD and view.model.compiled_form.functions.failures):
         code = int(number) if why == FAULT else faults.RAISED
         return faults.model_error(view, s, a, component, code, value)
     where = faults.place(view, s, a, component, value)

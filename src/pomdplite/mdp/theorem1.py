@@ -40,7 +40,7 @@ class MdpSet:
 
 def to_mdps(model: Model) -> MdpSet:
     """The set of MDPs of a POMDP-lite, on the states reachable from its start."""
-    view = model.kernel_view(joint=True)
+    view = model.compiled_form.kernel_view(joint=True)
     reachable = build(view, view.root())
     graph, thetas, count = reachable.graph, int(view.table.offsets[1]), len(model.actions)
     numbers: dict[tuple[int, int], int] = {(0, -1): 0}

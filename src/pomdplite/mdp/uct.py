@@ -37,7 +37,7 @@ from pomdplite.mdp.search_graph import (
     search_space,
 )  # fmt: skip
 from pomdplite.mdp.solution import Solution
-from pomdplite.model.model import KernelView
+from pomdplite.model.compiled import KernelView
 from pomdplite.rng import uniform
 
 NODE_LIMIT = 400_000  # states that a search can hold

@@ -20,7 +20,7 @@ from pomdplite.mdp.distinct_steps import DistinctSteps, StepValues, allocate_ste
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.unbounded import no_way_out, unbounded_loop
-from pomdplite.model.model import KernelView
+from pomdplite.model.compiled import KernelView
 
 TOLERANCE = 1e-6  # largest error of a value, in units of reward
 _MOST_SWEEPS = 20_000  # of one component without discount, before it is examined for a loop that never settles

@@ -6,51 +6,16 @@ A user subclasses `Model`; everything else (sampling, likelihoods, means, bonus,
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
-from pomdplite.compile import codegen, interpreted
-from pomdplite.compile.abi import (
-    DEPENDS,
-    EVOLVE,
-    FAILED,
-    HEURISTIC,
-    LEGAL,
-    MOVE,
-    OBSERVATION,
-    PARAMETERS,
-    POLICY,
-    PREFERRED,
-    PRIOR,
-    REMEMBER,
-    REWARD,
-    SUMMARY,
-    TERMINAL,
-    TRANSITION,
-    UPPER,
-    KernelModel,
-)  # fmt: skip
-from pomdplite.compile.abi import (
-    prior as abi_prior,
-)
-from pomdplite.compile.definition import ARGUMENTS, Functions, Source, parameters
-from pomdplite.compile.interpreted import Plain
-from pomdplite.compile.jit import Floats, Words, kernel
+from pomdplite.compile.definition import ARGUMENTS, Source, parameters
 from pomdplite.errors import ModelError, UsageError
-from pomdplite.model.hidden_table import HiddenTable, hidden_table, population_table
-from pomdplite.model.records import empty_record, from_words, to_words
+from pomdplite.model.compiled import CompiledModel
+from pomdplite.model.records import empty_record
 from pomdplite.model.spaces import Hidden, Population, State
-from pomdplite.rng import stream
 
-_PLACES = {
-    "transition": TRANSITION, "observation": OBSERVATION, "reward": REWARD, "terminal": TERMINAL,
-    "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE, "heuristic": HEURISTIC, "policy": POLICY,
-    "prior": PRIOR, "move": MOVE, "summary": SUMMARY, "upper": UPPER, "preferred": PREFERRED, "remember": REMEMBER,
-}  # fmt: skip
 _RESERVED = {"source", "plain", "functions", "factored", "evolves", "name", "episode_horizon", "kernel_view"}
 _NOT_PARAMETERS = {
     "compiled",
@@ -220,179 +185,54 @@ class Model:
 
     # ------------------------------------------------------------------ what the library derives
 
-    @cached_property
-    def source(self) -> Source:
-        """The model's functions, layouts and parameters, checked for presence and form."""
-        _check_tuple(self)
-        functions = {}
-        for name in _PLACES:
-            function = getattr(type(self), name, None)
-            if function is None:
-                if name not in self._optional:
-                    raise ModelError(f"{self.name} has no function {name}; see help(pomdplite.Model).")
-                continue
-            _check_arguments(self, name, function)
-            functions[name] = function
-        if isinstance(self.hidden, Population):
-            if "prior" not in functions:
-                raise ModelError(f"{self.name}.hidden is a Population, so the model needs prior(m, theta, random).")
-            for name in ("depends", "evolve"):
-                if name in functions:
-                    raise ModelError(f"{self.name}: {name} is not for a Population; its θ is constant and whole.")
-        if self.observations and "observation" not in functions:
-            raise ModelError(f"{self.name} names observations but has no function observation(m, y, theta, a, z).")
-        constants = _constants(self)
-        return Source(
-            self.name, self.state.dtype, self.hidden.dtype, functions,
-            parameters(constants, self.next_states, len(self.observations), self.summary_size, len(self.actions)),
-            self.next_states, len(self.observations), self.summary_size, len(self.actions), self.memory.dtype,
-            {k: type(v).__name__ for k, v in constants.items() if not callable(v)},
-        )  # fmt: skip
-
-    @cached_property
-    def plain(self) -> Plain:
-        """The functions as Python runs them."""
-        return Plain(self.source)
-
-    @cached_property
-    def functions(self) -> Functions:
-        """The functions as kernels call them."""
-        if self.compiled and not numba.config.DISABLE_JIT:
-            return codegen.compiled(self.source)
-        return interpreted.interpreted(self.source)
-
     @property
-    def factored(self) -> bool:
-        """Whether the belief is kept component by component."""
-        return "depends" in self.source.functions and len(self.hidden.components) > 1
-
-    @property
-    def evolves(self) -> bool:
-        """Whether θ changes (deterministically)."""
-        return "evolve" in self.source.functions
-
-    def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
-        """The model as kernels see it, with Θ component by component or listed as a whole."""
-        if joint and isinstance(self.hidden, Population):
-            raise UsageError(f"{self.name}: its hidden values cannot be listed, and this needs them listed.")
-        joint = not self.factored if joint is None else joint
-        views: dict[bool, KernelView] = self.__dict__.setdefault("_kernel_views", {})
-        if joint not in views:
-            views[joint] = KernelView.of(self, joint)
-        return views[joint]
+    def compiled_form(self) -> CompiledModel:
+        """The model as planners use it: checked, compiled or interpreted, with its hidden values listed."""
+        form = self.__dict__.get("_compiled_form")
+        if form is None:
+            form = self.__dict__["_compiled_form"] = CompiledModel(self, define(self))
+        return form
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A model that has been compiled or planned with does not change under its planners."""
         if name in _RESERVED:
             raise ModelError(f"{type(self).__name__}.{name}: the library uses that name; choose another.")
-        if "source" in self.__dict__ and not name.startswith("_"):
+        if "_compiled_form" in self.__dict__ and not name.startswith("_"):
             raise ModelError(f"{self.name} is already in use, so {name} cannot change; make a new model instead.")
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Addresses and compiled code stay in their process."""
-        derived = {"source", "plain", "functions", "_kernel_views"}
-        return {key: value for key, value in self.__dict__.items() if key not in derived}
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled_form"}
 
 
-@kernel
-def draw_prior(model: KernelModel, theta: Words, count: int, random: Words) -> int:
-    """Fill the first rows with draws from the prior; -1 if the user's function raised."""
-    for t in range(count):
-        if abi_prior(model, theta, t, random) == FAILED:
-            return -1
-    return 0
-
-
-@dataclass(frozen=True)
-class KernelView:
-    """A model and a listing of Θ, ready for kernels."""
-
-    model: Model
-    table: HiddenTable
-    kernel_model: KernelModel
-
-    @classmethod
-    def of(cls, model: Model, joint: bool) -> "KernelView":
-        """Compile (or load) the functions and lay the hidden values out."""
-        source, functions = model.source, model.functions
-        addresses = np.zeros(len(_PLACES) + 1, np.uint64)
-        addresses[PARAMETERS] = source.parameters.block.ctypes.data
-        for name, address in functions.addresses.items():
-            addresses[_PLACES[name]] = address
-        if isinstance(model.hidden, Population):
-            draws = np.zeros((_PRIOR_DRAWS + 1, model.hidden.words), np.uint64)
-            table = population_table(model.hidden, draws)
-        else:
-            table = hidden_table(model.hidden, joint=joint, evolves=model.evolves)
-        x_words = model.state.words
-        kernel_model = KernelModel(
-            addresses, table.theta, table.offsets, table.map_word + x_words, table.map_shift, table.map_mask,
-            x_words, x_words + table.map_words, model.next_states, len(model.actions), len(model.observations),
-            model.evolves, model.memory.words,
-        )  # fmt: skip
-        if isinstance(model.hidden, Population):
-            draw_prior(kernel_model, table.theta, len(table.theta), stream(0))
-        return cls(model, table, kernel_model)
-
-    def present_form(self) -> "KernelView":
-        """The same without maps: states are x alone, and a hidden value is what it is now (mixed observability)."""
-        if not self.model.evolves:
-            return self
-        table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
-        return KernelView(self.model, table, self.kernel_model._replace(s_words=self.kernel_model.x_words))
-
-    @property
-    def listed(self) -> bool:
-        """Whether every hidden value is in the table; else it holds draws from the prior."""
-        return not isinstance(self.model.hidden, Population)
-
-    def root(self) -> Words:
-        """The first state s: x and the identity maps."""
-        return self.words(self.model.initial_state(), self.table.identity)
-
-    def words(self, x: Any, maps: Words) -> Words:
-        """The words of s = (x, maps)."""
-        return np.concatenate([to_words(self.model.state.dtype, x), maps])
-
-    def record(self, s: Words) -> Any:
-        """The observed part x of s."""
-        return from_words(self.model.state.dtype, s)
-
-    def maps(self, s: Words) -> Words:
-        """The maps of s from initial to present hidden values."""
-        return s[self.model.state.words :].copy()
-
-    def present_rows(self, s: Words) -> Any:
-        """For each row (component, initial value) the row of its present value."""
-        rows = np.arange(len(self.table.theta))
-        if self.table.map_words == 0:
-            return rows
-        for block in range(self.table.blocks):
-            first, last = self.table.offsets[block], self.table.offsets[block + 1]
-            for row in range(first, last):
-                word = int(s[self.kernel_model.map_word[row]])
-                rows[row] = first + ((word >> int(self.table.map_shift[row])) & int(self.table.map_mask[block]))
-        return rows
-
-    def present(self, b: Floats, s: Words) -> Floats:
-        """The belief about present values, from the belief b about initial ones."""
-        now = np.zeros_like(b)
-        np.add.at(now, self.present_rows(s), b)
-        return now
-
-    def describe(self, s: Words) -> str:
-        """A state s in words, with the hidden components that have changed."""
-        text = self.model.describe_state(self.record(s))
-        if self.model.evolves and not np.array_equal(self.maps(s), self.table.identity):
-            changed = []
-            rows = self.present_rows(s)
-            for block in range(self.table.blocks):
-                first, last = self.table.offsets[block], self.table.offsets[block + 1]
-                if not np.array_equal(rows[first:last], np.arange(first, last)):
-                    changed.append("all" if self.table.joint else self.table.hidden.components[block].name)
-            text += f" (changed: {', '.join(changed)})"
-        return text
+def define(model: Model) -> Source:
+    """The model's functions, layouts and parameters, checked for presence and form."""
+    _check_tuple(model)
+    functions = {}
+    for name in ARGUMENTS:
+        function = getattr(type(model), name, None)
+        if function is None:
+            if name not in model._optional:
+                raise ModelError(f"{model.name} has no function {name}; see help(pomdplite.Model).")
+            continue
+        _check_arguments(model, name, function)
+        functions[name] = function
+    if isinstance(model.hidden, Population):
+        if "prior" not in functions:
+            raise ModelError(f"{model.name}.hidden is a Population, so the model needs prior(m, theta, random).")
+        for name in ("depends", "evolve"):
+            if name in functions:
+                raise ModelError(f"{model.name}: {name} is not for a Population; its θ is constant and whole.")
+    if model.observations and "observation" not in functions:
+        raise ModelError(f"{model.name} names observations but has no function observation(m, y, theta, a, z).")
+    constants = _constants(model)
+    return Source(
+        model.name, model.state.dtype, model.hidden.dtype, functions,
+        parameters(constants, model.next_states, len(model.observations), model.summary_size, len(model.actions)),
+        model.next_states, len(model.observations), model.summary_size, len(model.actions), model.memory.dtype,
+        {k: type(v).__name__ for k, v in constants.items() if not callable(v)},
+    )  # fmt: skip
 
 
 def _index(given: int | str, names: Sequence[str], what: str) -> int:

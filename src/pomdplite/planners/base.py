@@ -11,7 +11,8 @@ from pomdplite.checking.model import check_model
 from pomdplite.compile.jit import Floats, Small, Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import CLOCKS, Budget
-from pomdplite.model.model import KernelView, Model
+from pomdplite.model.compiled import KernelView
+from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 
 _CHECKED_STATES, _CHECKED_CALLS = 50, 300  # what every planner looks at before it trusts a model

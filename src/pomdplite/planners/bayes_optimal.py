@@ -62,7 +62,7 @@ class BayesOptimal(Planner):
         return {"search_depth": self.search_depth, "nodes": self.nodes}
 
     def _prepare(self) -> None:
-        self.view = self.model.kernel_view(joint=True)
+        self.view = self.model.compiled_form.kernel_view(joint=True)
         self.belief = CategoricalBelief(self.view)
         self._build(self.view.root())
 

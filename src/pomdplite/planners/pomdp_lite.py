@@ -78,7 +78,7 @@ class PomdpLite(Planner):
     belief: FactoredBelief
 
     def _prepare(self) -> None:
-        self.view = self.model.kernel_view()
+        self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
         if self.beta is None:
             low, high = reward_range(self.view)

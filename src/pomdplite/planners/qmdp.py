@@ -51,7 +51,7 @@ class Qmdp(Planner):
     belief: FactoredBelief
 
     def _prepare(self) -> None:
-        self.view = self.model.kernel_view()
+        self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view)
         self.momdp = momdp_form(self.model)
         self.values = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))

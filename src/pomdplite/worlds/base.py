@@ -64,7 +64,12 @@ class World(ABC):
         """What came of an action, from the next state as record, dictionary or tuple and the observation by name."""
         state = self.model.state_record(y)
         words = to_words(self.model.state.dtype, state)
-        return Outcome(words, self.model.observation_index(o), float(reward), bool(self.model.plain.terminal(state)))
+        return Outcome(
+            words,
+            self.model.observation_index(o),
+            float(reward),
+            bool(self.model.compiled_form.interpreted.terminal(state)),
+        )
 
     def constants(self) -> dict[str, str]:
         """What the world is made with, for reports: robot, simulator, sizes."""

@@ -13,7 +13,8 @@ from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.errors import ModelError
 from pomdplite.mdp.outcomes import allocate_outcomes, pick, simulate
-from pomdplite.model.model import Model, draw_prior
+from pomdplite.model.compiled import draw_prior
+from pomdplite.model.model import Model
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Population
 from pomdplite.worlds.base import Outcome, World
@@ -26,7 +27,7 @@ class ModelWorld(World):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._view = model.kernel_view()
+        self._view = model.compiled_form.kernel_view()
         self._buffer = allocate_outcomes(self._view.kernel_model, 1)
 
     def reset(self, seed: int, episode: int = 0) -> None:

@@ -38,7 +38,7 @@ def find_bounds(model: Model) -> Bounds:
         momdp = momdp_form(model, limit=_BOUND_STATES)
         values = full_information_values(momdp, model.discount)
     except TooLargeError:
-        _, highest = reward_range(model.kernel_view())
+        _, highest = reward_range(model.compiled_form.kernel_view())
         nothing = np.zeros((0, words), np.uint64)
         return Bounds(none, np.zeros(1, np.int32), np.zeros((0, 0)), unplayed, nothing, nothing, np.zeros(1, np.int64),
                       np.zeros(0, np.int64), highest)  # fmt: skip

@@ -135,7 +135,7 @@ class Despot(Planner):
     belief: FactoredBelief
 
     def _prepare(self) -> None:
-        self.view = self.model.kernel_view()
+        self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
         model = self.belief.kernel_model
         self._bounds = find_bounds(self.model)

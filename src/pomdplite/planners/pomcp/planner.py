@@ -104,7 +104,7 @@ class Pomcp(Planner):
         return {"time": self.time, "sims": self.sims, "exploration": self.exploration, "particles": self.particles}
 
     def _prepare(self) -> None:
-        self.view = self.model.kernel_view()
+        self.view = self.model.compiled_form.kernel_view()
         model = self.view.kernel_model
         if self.exact:
             self.belief = initial_belief(self.view, self.particles)

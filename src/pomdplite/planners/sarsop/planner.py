@@ -112,7 +112,7 @@ class Sarsop(Planner):
 
     def _prepare(self) -> None:
         self.momdp = momdp_form(self.model)
-        self.view = self.model.kernel_view()
+        self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view)
         corner = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
         self._problem = av.arrange(self.momdp, corner, self.model.discount)
