@@ -14,7 +14,7 @@ import numpy as np
 
 import pomdplite as pl
 from pomdplite.problems.grasp.geometry import Geometry
-from pomdplite.problems.grasp.rules import CLOSE, PICK
+from pomdplite.problems.grasp.symbols import CLOSE, PICK
 from pomdplite.worlds import make_world
 
 SHAPES = {"opening": 0.004, "flare": 0.004, "finger_length": 0.004, "finger_thickness": 0.002, "palm": 0.002}  # strides

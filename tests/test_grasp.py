@@ -9,8 +9,9 @@ from pomdplite.experiments import run_episode
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.model.records import to_words
+from pomdplite.problems.grasp.drawing import fingers_touching
 from pomdplite.problems.grasp.geometry import Geometry, tables
-from pomdplite.problems.grasp.rules import FORWARD, LEFT, RIGHT
+from pomdplite.problems.grasp.symbols import FORWARD, LEFT, RIGHT
 
 
 class AtCup(pl.ModelWorld):
@@ -143,7 +144,7 @@ def test_sarsop_bounds_hold_the_bayes_optimal_value():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"noise": 0.5}, "noise must be a probability below a half"),
+        ({"noise": 0.5}, "noise must be a probability below 0.5"),
         ({"step": 0.0}, "step must be a positive length"),
         ({"start": (0.5, 0.0)}, "start 0.5 is outside"),
         ({"cup_x": ()}, "at least one cup_x"),
@@ -165,7 +166,7 @@ def test_the_drawing_marks_the_finger_that_feels_the_cup():
     model = pl.Grasp()
     x = model.state_record({"side": 0.02, "depth": 0.1, "hand": "open", "stopped": "+x"})
     known = [np.eye(len(model.cups))[int(np.argmin(np.abs(model.cups - [0.0, 0.16]).sum(axis=1)))]]
-    assert model.touched(x, known) == (True, False)
+    assert fingers_touching(model, x, known) == (True, False)
     drawn = model.draw(x, known)
     assert "▓" in drawn and "│" in drawn and "100" in drawn and "+x was stopped" in drawn
 

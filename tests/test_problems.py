@@ -52,7 +52,7 @@ def test_bad_maps_are_refused(arguments, message):
 
 
 def test_unknown_names_are_told(tmp_path):
-    with pytest.raises(pl.UsageError, match="no problem 'tigger'; there are tiger"):
+    with pytest.raises(pl.UsageError, match="no problem 'tigger'; choose from tiger"):
         pl.make_model("tigger")
     with pytest.raises(pl.UsageError, match=r"no file .*nowhere.py"):
         pl.make_model("nowhere.py:Robot")
