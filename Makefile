@@ -1,4 +1,4 @@
-# Every target sets itself up: `make demo` and `make test` work on a fresh clone with Python 3.11+.
+# Every target installs what it needs: `make demo` and `make test` work on a fresh clone with Python 3.11 or newer.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -30,4 +30,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,30 +1,34 @@
-"""Speed, as one table measured in one run: model calls, value iteration, and starts warm and cold.
+"""Measure speed in one run and print one table: model calls, graphs, searches, memory and start-up.
 
     make bench
+    python benchmarks/run.py                # everything, about five minutes
+    python benchmarks/run.py graph uct      # some parts: calls, graph, uct, memory, starts
 
-Seconds are of this machine and this moment; the ratios to the plain NumPy and Python versions, measured in the same
-run, are what to look at.
+Absolute times belong to one machine at one moment. Compare tables from the same machine, or the ratios to plain NumPy
+and Python, which are measured in the same run. Every part compiles its kernels before it measures; where that time is
+of interest it has its own row.
 """
 
+import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import pomdplite as pl
 from pomdplite.compile import abi
 from pomdplite.compile.jit import kernel
+from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
 from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.value_iteration import ValueIteration
 
-console = Console()
+WHAT, MEASURED = 38, 16  # column widths; 23 of 80 columns are left for the comparison
 
 PEAK_MEMORY = """
 import resource, sys
@@ -36,7 +40,7 @@ except SystemExit:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
-# Different in every run, so that its functions cannot be in the cache.
+# Different in every run, so that its functions are never in the cache.
 NEW_MODEL = """
 import pomdplite as pl
 PRIZE = {stamp}
@@ -44,6 +48,26 @@ class Robot(pl.Tiger):
     def reward(m, x, theta, a):
         return -1.0 if a == 0 else PRIZE * (a - 1 != theta.tiger)
 """
+
+
+def row(what: str, measured: str = "", compared: str = "") -> None:
+    """Print one row of the table as soon as it is measured."""
+    print(f"{what:<{WHAT}} {measured:>{MEASURED}}  {compared}".rstrip(), flush=True)
+
+
+def best_of(times: int, function: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of several runs."""
+    return min(seconds_of(function) for _ in range(times))
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """Return the seconds of one run."""
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+# ---------------------------------------------------------------------- calls
 
 
 @kernel
@@ -81,137 +105,128 @@ def expansions(model, x, out, repeats):
     return total
 
 
-def best_of(times: int, function: Callable[[], object]) -> float:
-    """Seconds of the fastest of several runs."""
-    seconds = []
-    for _ in range(times):
-        started = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
-
-
-def model_calls(table: Table) -> None:
-    """Model functions of RockSample(7,8) called from a kernel, beside the same functions run by Python."""
+def calls() -> None:
+    """Model functions of RockSample(7,8) called from a kernel, compared with the same functions run by Python."""
     model = pl.make_model("rocksample-7-8")
-    view = model.compiled_form.kernel_view()
-    x, n = view.root().reshape(1, -1), 2_000_000
+    view, plain = model.compiled_form.kernel_view(), model.compiled_form.interpreted
+    kernel_model = view.kernel_model
+    x, repeats = view.root().reshape(1, -1), 2_000_000
     y, p, z = np.zeros((1, 1), np.uint64), np.zeros(1), np.zeros(3)
     record, theta = model.initial_state(), model.hidden.record([1] * 8)
-    out = allocate_outcomes(view.kernel_model, 4)
-    cases = (
-        (
-            "transition",
-            lambda k: transitions(view.kernel_model, x, y, p, k),
-            lambda: model.compiled_form.interpreted.transition(record, theta, 1),
-        ),
-        (
-            "reward",
-            lambda k: rewards(view.kernel_model, x, k),
-            lambda: model.compiled_form.interpreted.reward(record, theta, 2),
-        ),
-        (
-            "observation",
-            lambda k: observations(view.kernel_model, x, z, k),
-            lambda: model.compiled_form.interpreted.observation(record, theta, 6),
-        ),
+    out = allocate_outcomes(kernel_model, 4)
+    cases: tuple[tuple[str, Callable[[int], Any], Callable[[], Any]], ...] = (
+        ("transition", lambda n: transitions(kernel_model, x, y, p, n), lambda: plain.transition(record, theta, 1)),
+        ("reward", lambda n: rewards(kernel_model, x, n), lambda: plain.reward(record, theta, 2)),
+        ("observation", lambda n: observations(kernel_model, x, z, n), lambda: plain.observation(record, theta, 6)),
     )
     for name, compiled, interpreted in cases:
         compiled(10)
-        fast = best_of(3, lambda compiled=compiled: compiled(n)) / n
+        fast = best_of(3, lambda compiled=compiled: compiled(repeats)) / repeats
         slow = best_of(3, lambda interpreted=interpreted: [interpreted() for _ in range(500)]) / 500
-        table.add_row(f"{name} from a kernel", f"{1 / fast / 1e6:.0f} million/s", f"{slow / fast:,.0f} × interpreted")
-    expansions(view.kernel_model, x, out, 10)
-    fast = best_of(3, lambda: expansions(view.kernel_model, x, out, n // 4)) / (n // 4)
-    table.add_row("outcomes of a state-action", f"{1 / fast / 1e6:.1f} million/s", "T, Z, R, φ under both values")
+        row(f"{name} from a kernel", f"{1 / fast / 1e6:.0f} million/s", f"{slow / fast:,.0f} × Python")
+    expansions(kernel_model, x, out, 10)
+    fast = best_of(3, lambda: expansions(kernel_model, x, out, repeats // 4)) / (repeats // 4)
+    row("outcomes of (x, a) under both values", f"{1 / fast / 1e6:.1f} million/s", "T, Z, R and φ")
 
 
-def plain_sweep(view, graph, rows, values, v, gamma):
-    """One sweep in vectorised NumPy, for comparison: every action of RockSample has one next state."""
-    q = values.internal[graph.step] + gamma * v[graph.next]
-    v[1:] = np.maximum.reduceat(q, graph.first[1:-1])
-    return v
+# ---------------------------------------------------------------------- graph
 
 
-def solver(table: Table, name: str) -> None:
-    """Building the graph once, solving it cold, and solving it again after an observation."""
-    model = pl.make_model(name)
-    view = model.compiled_form.kernel_view()
+def graph() -> None:
+    """The graph of reachable states: compiling, building, solving from scratch and solving again."""
+    row("compile or load graph and solver", f"{seconds_of(_warm_up_graph):.1f} s", "once per process")
+    for name in ("rocksample-7-8", "rocksample-11-11"):
+        graph_of(name)
+
+
+def _warm_up_graph() -> None:
+    """Compile, on a small map, everything that the rows below call."""
+    view = pl.make_model("rocksample-4-4").compiled_form.kernel_view()
+    reachable = build(view, view.root())
+    solver = ValueIteration(reachable, 0.95, 0.8)
+    root, b = reachable.find(view.root()), view.table.prior.copy()
+    solver.solve_at(root, b)
+    b[:2] = 0.1, 0.9
+    solver.solve_at(root, b)
+
+
+def graph_of(name: str) -> None:
+    """Measure one RockSample map of at least eight rocks."""
+    view = pl.make_model(name).compiled_form.kernel_view()
     started = time.perf_counter()
     reachable = build(view, view.root())
     seconds = time.perf_counter() - started
     pairs = reachable.state_actions
-    table.add_row(
-        f"{name}: build the graph", f"{seconds:.2f} s", f"{pairs / seconds / 1e6:.1f} million state-actions/s"
-    )
-    root = reachable.find(view.root())
-    cold = best_of(3, lambda: ValueIteration(reachable, 0.95, 0.8).solve_at(root, view.table.prior))
-    table.add_row(f"{name}: solve cold", f"{1e3 * cold:.1f} ms", f"{pairs / cold / 1e6:.0f} million state-actions/s")
-    warm_solver = ValueIteration(reachable, 0.95, 0.8)
-    times = []
+    row(f"{name}: build", f"{seconds:.2f} s", f"{pairs / seconds / 1e6:.1f} M pairs (x, a)/s")
+    root, prior = reachable.find(view.root()), view.table.prior
+    cold = best_of(3, lambda: ValueIteration(reachable, 0.95, 0.8).solve_at(root, prior))
+    row(f"{name}: solve", f"{1e3 * cold:.1f} ms", f"{pairs / cold / 1e6:.0f} M pairs/s")
+    solver, times = ValueIteration(reachable, 0.95, 0.8), []
     for i in range(10):
-        warm_solver.reset(view.table.prior)
-        b = view.table.prior.copy()
+        solver.reset(prior)
+        b = prior.copy()
         b[2 * (i % 8) : 2 * (i % 8) + 2] = 0.1, 0.9
-        started = time.perf_counter()
-        warm_solver.solve_at(root, b)
-        times.append(time.perf_counter() - started)
+        times.append(seconds_of(lambda b=b: solver.solve_at(root, b)))
     warm = float(np.median(times))
-    table.add_row(f"{name}: solve after a look", f"{1e3 * warm:.1f} ms", f"{cold / warm:.1f} × faster than cold")
-    values, v = warm_solver._rows, np.zeros(reachable.states)
-    sweep = best_of(3, lambda: plain_sweep(view, reachable.graph, reachable.distinct, values, v, 0.95))
-    table.add_row(
-        f"{name}: one sweep in NumPy", f"{1e3 * sweep:.1f} ms", f"a whole cold solve is {cold / sweep:.2f} of it"
-    )
+    row(f"{name}: solve after a check", f"{1e3 * warm:.1f} ms", f"{cold / warm:.1f} × faster")
+    values, v = allocate_step_values(reachable.distinct, reachable.distinct_count), np.zeros(reachable.states)
+    evaluate_steps(view.kernel_model, reachable.distinct, reachable.distinct_count, prior, 0.8, values)
+    sweep = best_of(3, lambda: _plain_sweep(reachable.graph, values.internal, v, 0.95))
+    row(f"{name}: a NumPy sweep", f"{1e3 * sweep:.1f} ms", f"a solve: {cold / sweep:.2f} of it")
 
 
-def search_speed(name: str, **parameters: object) -> tuple[float, float, float]:
-    """(simulations, model steps, nodes) per second of UCT in the first decisions of an episode."""
+def _plain_sweep(graph, internal_rewards, v, gamma):
+    """One sweep in vectorised NumPy. Every action of RockSample has one next state."""
+    q = internal_rewards[graph.step] + gamma * v[graph.next]
+    v[1:] = np.maximum.reduceat(q, graph.first[1:-1])
+    return v
+
+
+# ---------------------------------------------------------------------- uct
+
+
+def uct() -> None:
+    """UCT on every problem, compared with pomdp_py's POMCP; how its cost grows; how well it keeps time budgets."""
+    _searches()
+    _growth()
+    _budgets()
+
+
+def _search_speed(name: str, **parameters: object) -> tuple[float, float]:
+    """Return the simulations and model steps per second of UCT in the first decisions of an episode."""
     planner = pl.PomdpLite(pl.make_model(name), solver="uct", **parameters)
     world = pl.ModelWorld(planner.model)
     world.reset(1)
     planner.reset(1)
     planner.decide()
     planner.reset(1)
-    simulations = steps = seconds = states = 0.0
+    simulations = steps = seconds = 0.0
     for _ in range(5):
         decision = planner.decide()
-        simulations, steps, seconds = (
-            simulations + decision.simulations,
-            steps + decision.steps,
-            seconds + decision.seconds,
-        )
-        states = decision.states
-        outcome = world.step(decision.action)
-        planner.advance(decision.action, outcome.y, outcome.o)
-    return simulations / seconds, steps / seconds, states
+        simulations += decision.simulations
+        steps += decision.steps
+        seconds += decision.seconds
+        result = world.step(decision.action)
+        planner.advance(decision.action, result.y, result.o)
+    return simulations / seconds, steps / seconds
 
 
-def searches(table: Table) -> None:
-    """UCT on every problem, beside pomdp_py's POMCP on RockSample(7,8) where it is installed."""
+def _searches() -> None:
     ours = 0.0
-    for name in (
-        "rocksample-7-8",
-        "rocksample-11-11",
-        "rocksample-15-15",
-        "rocksample-20-20",
-        "battleship-10-5",
-        "battleship-15-7",
-    ):
-        simulations, steps, _ = search_speed(name, time=0.2)
+    maps = [f"rocksample-{size}" for size in ("7-8", "11-11", "15-15", "20-20")]
+    for name in (*maps, "battleship-10-5", "battleship-15-7"):
+        simulations, steps = _search_speed(name, time=0.2)
         ours = ours or simulations
-        table.add_row(f"UCT on {name}", f"{simulations:,.0f} simulations/s", f"{steps / 1e6:.2f} million steps/s")
-    theirs = pomdp_py_speed()
+        row(f"UCT on {name}", f"{simulations:,.0f} sims/s", f"{steps / 1e6:.2f} million steps/s")
+    theirs = _pomdp_py_speed()
     if theirs is None:
-        table.add_row("pomdp_py's POMCP on RockSample(7,8)", "not installed", "pip install '.[bench]'")
+        row("pomdp_py's POMCP on RockSample(7,8)", "not installed", "pip install '.[bench]'")
     else:
-        table.add_row(
-            "pomdp_py's POMCP on RockSample(7,8)", f"{theirs:,.0f} simulations/s", f"ours: {ours / theirs:,.0f} ×"
-        )
+        row("pomdp_py's POMCP on RockSample(7,8)", f"{theirs:,.0f} sims/s", f"ours: {ours / theirs:,.0f} ×")
 
 
-def pomdp_py_speed() -> float | None:
-    """Simulations per second of pomdp_py's POMCP with its Python model of RockSample(7,8), 90 steps deep as ours."""
+def _pomdp_py_speed() -> float | None:
+    """Return the simulations per second of pomdp_py's POMCP on its Python model of RockSample(7,8), 90 steps deep."""
     try:
         import pomdp_py
         from pomdp_py.problems.rocksample.rocksample_problem import RockSampleProblem, RockType, State
@@ -231,14 +246,11 @@ def pomdp_py_speed() -> float | None:
     return planner.last_num_sims / planner.last_planning_time
 
 
-def growth(table: Table) -> None:
+def _growth() -> None:
     """How the cost of a step grows with the number of rocks and with the number of particles."""
-    costs = []
-    for k in (4, 8, 16, 32):
-        simulations, _, _ = search_speed(f"rocksample-10-{k}-1", sims=2000)
-        costs.append(f"{k}: {1e6 / simulations:.0f}")
-    table.add_row("µs per simulation against rocks, on a 10 × 10 grid", ", ".join(costs), "2^k hidden values")
-    costs = []
+    for rocks in (4, 8, 16, 32):
+        simulations, _ = _search_speed(f"rocksample-10-{rocks}-1", sims=2000)
+        row(f"simulation, {rocks} rocks on 10 × 10", f"{1e6 / simulations:.0f} µs", f"2^{rocks} hidden values")
     for particles in (250, 500, 1000, 2000):
         planner = pl.PomdpLite(pl.make_model("battleship-10-5"), sims=1, particles=particles)
         world = pl.ModelWorld(planner.model)
@@ -247,74 +259,70 @@ def growth(table: Table) -> None:
         planner.decide()
         started = time.perf_counter()
         for _ in range(10):
-            outcome = world.step(a := planner.decide().action)
-            planner.advance(a, outcome.y, outcome.o)
-        costs.append(f"{particles}: {1e3 * (time.perf_counter() - started) / 10:.0f}")
-    table.add_row(
-        "ms per step of Battleship(10,5) against particles", ", ".join(costs), "one simulation, belief included"
-    )
+            action = planner.decide().action
+            result = world.step(action)
+            planner.advance(action, result.y, result.o)
+        seconds = (time.perf_counter() - started) / 10
+        row(f"Battleship(10,5), {particles} particles", f"{1e3 * seconds:.0f} ms/step", "one simulation")
 
 
-def budgets(table: Table) -> None:
-    """How well a time budget is kept: the longest of twenty decisions."""
-    planner_model = pl.make_model("rocksample-11-11")
-    kept = []
+def _budgets() -> None:
+    """How well a time budget is kept: the longest of twenty decisions (five of the longest budget)."""
+    model = pl.make_model("rocksample-11-11")
     for seconds in (0.01, 0.1, 0.5):
-        planner = pl.PomdpLite(planner_model, solver="uct", time=seconds)
+        planner = pl.PomdpLite(model, solver="uct", time=seconds)
         planner.reset(1)
         planner.decide()
         longest = max(planner.decide().seconds for _ in range(20 if seconds < 0.5 else 5))
-        kept.append(f"{1e3 * seconds:.0f}: {1e3 * longest:.0f}")
-    table.add_row("longest decision against budget, ms", ", ".join(kept), "RockSample(11,11)")
+        row(f"longest decision, {1e3 * seconds:.0f} ms budget", f"{1e3 * longest:.0f} ms", "RockSample(11,11)")
 
 
-def memory(table: Table) -> None:
-    """Peak memory of a run, in a process of its own."""
+# ---------------------------------------------------------------------- memory and starts
+
+
+def memory() -> None:
+    """Peak memory of a run, in its own process."""
     for arguments in (["rocksample-11-11", "-n", "2"], ["rocksample-20-20", "-n", "1", "--time", "0.05"]):
         code = PEAK_MEMORY.format(arguments=["run", *arguments, "--json"])
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        table.add_row(f"peak memory: run {' '.join(arguments)}", f"{int(done.stdout.split()[-1]) / 1024:.0f} MB", "")
+        row(f"run {' '.join(arguments)}", f"{int(done.stdout.split()[-1]) / 1024:.0f} MB", "peak memory")
 
 
-def starts(table: Table) -> None:
-    """From the shell to the result: warm, cold, and with a model that was never seen before."""
+def starts() -> None:
+    """From the shell to the result: warm, cold, and with a model that was never compiled before."""
     with tempfile.TemporaryDirectory() as folder:
-        robot = os.path.join(folder, "robot.py")
-        run = [sys.executable, "-m", "pomdplite.cli", "run"]
+        robot, cache = os.path.join(folder, "robot.py"), os.path.join(folder, "cache")
+        command = [sys.executable, "-m", "pomdplite.cli", "run"]
 
-        def seconds(arguments: list[str], cache: str | None) -> float:
-            environment = dict(os.environ) if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
-            started = time.perf_counter()
-            subprocess.run(arguments, check=True, capture_output=True, env=environment)
-            return time.perf_counter() - started
+        def seconds(*arguments: str) -> float:
+            environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+            return seconds_of(
+                lambda: subprocess.run([*command, *arguments], check=True, capture_output=True, env=environment)
+            )
 
-        tiger = [*run, "tiger", "--episodes", "10"]
-        cold = seconds(tiger, os.path.join(folder, "cache"))
-        warm = min(seconds(tiger, os.path.join(folder, "cache")) for _ in range(3))
+        cold = seconds("tiger", "--episodes", "10")
+        warm = min(seconds("tiger", "--episodes", "10") for _ in range(3))
         with open(robot, "w") as file:
             file.write(NEW_MODEL.format(stamp=time.time()))
-        new = seconds([*run, f"{robot}:Robot", "--episodes", "10"], os.path.join(folder, "cache"))
-    table.add_row("run tiger -n 10, warm", f"{warm:.2f} s", "nothing compiled")
-    table.add_row("a new model like Tiger", f"{new:.2f} s", "its own functions compiled")
-    table.add_row("run tiger -n 10, cold", f"{cold:.1f} s", f"everything compiled, {cold / warm:.0f} × warm")
+        new = seconds(f"{robot}:Robot", "--episodes", "10")
+    row("run tiger -n 10, warm", f"{warm:.2f} s", "nothing to compile")
+    row("run -n 10 with a new model", f"{new:.2f} s", "compiles its functions")
+    row("run tiger -n 10, cold", f"{cold:.1f} s", f"compiles all: {cold / warm:.0f} × warm")
+
+
+PARTS: dict[str, Callable[[], None]] = {"calls": calls, "graph": graph, "uct": uct, "memory": memory, "starts": starts}
 
 
 def main() -> None:
-    table = Table("what", "measured", "to compare with", title="pomdplite: speed on one core")
-    with console.status("measuring model calls"):
-        model_calls(table)
-    for name in ("rocksample-7-8", "rocksample-11-11"):
-        with console.status(f"measuring value iteration on {name}"):
-            solver(table, name)
-    with console.status("measuring searches (half a minute)"):
-        searches(table)
-        growth(table)
-        budgets(table)
-    with console.status("measuring memory"):
-        memory(table)
-    with console.status("measuring starts (a minute: one of them compiles everything)"):
-        starts(table)
-    console.print(table)
+    parser = argparse.ArgumentParser(description="Measure the speed of pomdplite on one core.")
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; all of them by default")
+    parts = parser.parse_args().parts or list(PARTS)
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
+    row("WHAT", "MEASURED", "COMPARED")
+    for part in parts:
+        row(f"-- {part}")
+        PARTS[part]()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The main job in a minute: a rover that must find out which rocks are worth the way.
+"""The library in a minute: a rover must find out which rocks are worth the trip.
 
-POMDP-lite and Mean MDP play the same 200 episodes of RockSample(7,8); then one episode's highlights, and a picture.
+POMDP-lite and Mean MDP play the same 200 episodes of RockSample(7,8). Then the demo shows the highlights of one episode
+and saves them as a picture.
 """
 
 import time
@@ -18,10 +19,8 @@ console = Console()
 
 def main() -> None:
     started = time.perf_counter()
-    console.print("[bold]pomdplite[/bold]: RockSample(7,8), 8 rocks of unknown kind on a 7 × 7 grid\n", highlight=False)
-    with console.status(
-        "compiling for the first time (half a minute; later runs start at once) and building the model"
-    ):
+    console.print("[bold]pomdplite[/bold]: RockSample(7,8), 8 rocks, good or bad, on a 7 × 7 grid\n", highlight=False)
+    with console.status("compiling (half a minute, the first time only) and building the model"):
         model = pl.make_model("rocksample-7-8")
         planners = [pl.PomdpLite(model), pl.MeanMdp(model)]
         for planner in planners:
@@ -38,8 +37,8 @@ def main() -> None:
     console.print(text.evaluation_table(results))
     gap, error = results[0].difference(results[1])
     console.print(
-        f"On the same {EPISODES} episodes, POMDP-lite earns {gap:.2f} ± {error:.2f} more: it looks before it goes.\n"
-        "Mean MDP thinks a rock of unknown kind is worth nothing on average, and leaves.\n",
+        f"On the same {EPISODES} episodes, POMDP-lite earns {gap:.2f} ± {error:.2f} more: it checks rocks before"
+        " driving to them.\nTo Mean MDP an unknown rock is worth nothing on average, so it leaves at once.\n",
         highlight=False,
     )
 
@@ -52,9 +51,8 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     picture = folder / "rocksample-7-8.png"
     plots.save_highlights(model, steps, picture, f"RockSample(7,8), POMDP-lite: return {episode.discounted:.2f}")
-    console.print(
-        f"\nThe same as a picture: {picture}   ({time.perf_counter() - started:.0f} s in all)", highlight=False
-    )
+    seconds = time.perf_counter() - started
+    console.print(f"\nThe same highlights as a picture: {picture}   ({seconds:.0f} s in total)", highlight=False)
 
 
 if __name__ == "__main__":

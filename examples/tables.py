@@ -1,4 +1,4 @@
-"""A model from dictionaries: which of two batteries is weak? And the MDPs that Theorem 1 makes of it."""
+"""Define a model with dictionaries (which of two batteries is weak?) and turn it into the MDPs of Theorem 1."""
 
 import pomdplite as pl
 
@@ -21,6 +21,6 @@ if __name__ == "__main__":
     for planner in (pl.PomdpLite(model, beta=10), pl.BayesOptimal(model)):
         planner.reset()
         decision = planner.decide()
-        print(f"{planner.title}: {decision.name}, value {decision.value:.2f}")
+        print(f"{planner.title}: {decision.name}, value {decision.value:.2f}")  # POMDP-lite's includes the bonus
     mdps = pl.to_mdps(model)
     print(f"{len(mdps.hidden)} MDPs on {len(mdps.states)} states: {', '.join(mdps.states)}")

@@ -1,15 +1,16 @@
-"""A hidden number: push a box of unknown mass, watch how far it slides, then lift it with the right force."""
+"""A hidden number: push a box of unknown mass, see how far it slides, then lift it with the right force."""
 
 import pomdplite as pl
 
 PUSH, LIGHT_LIFT, STRONG_LIFT = range(3)
+MASSES = {0.5: 0.5, 1.0: 0.3, 4.0: 0.2}  # kilograms: probability
 
 
 class Box(pl.Model):
-    """Pushing slides a light box further; lifting a heavy one lightly drops it, a light one strongly breaks it."""
+    """A light box slides further when pushed. A light lift drops a heavy box; a strong lift breaks a light one."""
 
     state = pl.State(done=bool)
-    hidden = pl.Hidden(mass={0.5: 0.5, 1.0: 0.3, 4.0: 0.2})  # kilograms: theta.mass is the number itself
+    hidden = pl.Hidden(mass=MASSES)  # theta.mass is the number itself
     actions = ("push", "lift lightly", "lift strongly")
     observations = ("barely moves", "slides", "shoots off")
     discount = 0.9
@@ -38,13 +39,11 @@ if __name__ == "__main__":
     pl.check_model(model).raise_if_wrong()
     planner = pl.PomdpLite(model, beta=5.0)
     planner.reset()
-    for seen in ("barely moves", "barely moves", "slides"):
+    while True:  # the box barely moves, however often it is pushed
         decision = planner.decide()
-        print(
-            f"{decision.name:13}",
-            {c: round(float(p), 2) for c, p in zip((0.5, 1, 4), planner.belief.vector, strict=True)},
-        )
+        belief = ", ".join(f"{mass:g} kg {p:.2f}" for mass, p in zip(MASSES, planner.belief.vector, strict=True))
+        print(f"{belief}: {decision.name}")
         if decision.name != "push":
             break
-        planner.update("push", planner.state, seen)
-    print(f"return over 500 boxes: {pl.evaluate(model, planner, episodes=500).mean:.2f}")
+        planner.update("push", planner.state, "barely moves")
+    print(f"mean return over 500 boxes: {pl.evaluate(model, planner, episodes=500).mean:.2f}")

@@ -1,4 +1,4 @@
-"""Models for tests: random ones by hypothesis, and an independent brute-force solver in plain Python."""
+"""Random models for tests, and independent brute-force solvers for them in plain Python."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ import pomdplite as pl
 
 @dataclass
 class Tables:
-    """Plain arrays of a small model, for the reference code, and the same as a model."""
+    """A small model as plain arrays, which the reference code reads, and as a pomdplite model."""
 
     t: np.ndarray  # [x, θ, a, y]
     r: np.ndarray  # [x, θ, a]
@@ -24,13 +24,13 @@ class Tables:
     changes: bool
 
     def model(self, *, compiled: bool = True) -> pl.Model:
-        kind = pl.tabular(
+        model = pl.tabular(
             self.t, self.r, self.z, discount=self.discount, prior=self.prior, terminal=self.terminal,
             legal=self.legal, hidden_next=self.later if self.changes else None,
         )  # fmt: skip
         if not compiled:
-            kind.compiled = False
-        return kind
+            model.compiled = False
+        return model
 
 
 def _distributions(rng: np.random.Generator, shape: tuple[int, ...], sparse: bool) -> np.ndarray:
@@ -41,7 +41,7 @@ def _distributions(rng: np.random.Generator, shape: tuple[int, ...], sparse: boo
 
 @st.composite
 def tables(draw: Any, *, layered: bool = False, changes: bool | None = None) -> Tables:
-    """A small random model; layered: time is part of the state, so that every episode ends after three steps."""
+    """Draw a small random model. If layered, time is part of the state and every episode ends after three steps."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     thetas, actions, seen = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(0, 2))
     changing = draw(st.booleans()) if changes is None else changes
@@ -72,7 +72,7 @@ def tables(draw: Any, *, layered: bool = False, changes: bool | None = None) -> 
 
 
 def outcomes(m: Tables, belief: dict[tuple[int, int], float], x: int, a: int) -> dict[tuple[int, int], dict]:
-    """(x', o) -> unnormalised belief over (initial θ, present θ), straight from the definitions of T, Z and φ."""
+    """Return (x', o) -> unnormalized belief over (initial θ, current θ), directly from the definitions of T, Z and φ."""
     after: dict[tuple[int, int], dict[tuple[int, int], float]] = {}
     silent = m.z.shape[-1]
     for (first, now), p in belief.items():
@@ -90,11 +90,12 @@ def outcomes(m: Tables, belief: dict[tuple[int, int], float], x: int, a: int) ->
 
 
 def start(m: Tables) -> dict[tuple[int, int], float]:
+    """Return the prior as a belief over (initial θ, current θ)."""
     return {(theta, theta): float(p) for theta, p in enumerate(m.prior)}
 
 
 def best_value(m: Tables, belief: dict[tuple[int, int], float], x: int) -> float:
-    """The optimal value of the POMDP, by recursion over beliefs without any cleverness; for layered models."""
+    """Return the optimal value of a layered POMDP by plain recursion over beliefs."""
     if x in m.terminal:
         return 0.0
     best = -np.inf
@@ -110,8 +111,8 @@ def best_value(m: Tables, belief: dict[tuple[int, int], float], x: int) -> float
 
 
 def internal_mdp(m: Tables, beta: float) -> tuple[float, dict[int, float]]:
-    """Value and Q of the internal-reward MDP at the start and the prior, from Definition 1 and Equation 2 as written:
-    posteriors by Bayes' rule, their L1 distance to the prior, value iteration over (x, map of θ)."""
+    """Return value and Q of the internal-reward MDP at the start and the prior, from Definition 1 and Equation 2 as
+    written: posteriors by Bayes' rule, their L1 distance to the prior, value iteration over (x, map of θ)."""
     b0 = m.prior
     identity = tuple(range(len(b0)))
 
@@ -157,7 +158,7 @@ def internal_mdp(m: Tables, beta: float) -> tuple[float, dict[int, float]]:
 
 
 class Parts(pl.Model):
-    """A factored model from random arrays: three hidden components of two or three values; which one matters is random."""
+    """A factored model from random arrays: three hidden components; which one an action depends on is random."""
 
     state = pl.State(place=np.int64)
     observations = ("no", "yes")
@@ -185,7 +186,7 @@ class Parts(pl.Model):
         p[1] = 1.0 - p[0]
 
     def observation(m, y, theta, a, z):
-        # Z sees y, not x: which component an action tells of must not depend on x.
+        # Z sees y, not x, so the component that an action depends on must not vary with x.
         if not m.silent[y.place, a] and m.which[0, a] >= 0:
             v = theta.part[m.which[0, a]]
             z[1] = m.sight[y.place, a, v]
@@ -199,7 +200,7 @@ class Parts(pl.Model):
 
 
 class ChangingParts(Parts):
-    """The same with components that change."""
+    """Parts with components that change."""
 
     def evolve(m, x, theta, a, theta_next):
         if m.which[0, a] >= 0:
@@ -207,17 +208,17 @@ class ChangingParts(Parts):
 
 
 def value_at(m, x, theta, a):
-    """The value of the component that action a tells of; 0 if it tells of none."""
+    """Return the value of the component that action a depends on; 0 if it depends on none."""
     return theta.part[m.which[0, a]] if m.which[0, a] >= 0 else 0
 
 
 class FlatParts(Parts):
-    """The same model with Θ listed as a whole."""
+    """Parts with Θ listed as a whole."""
 
     depends = None
 
 
 class FlatChangingParts(ChangingParts):
-    """The same."""
+    """ChangingParts with Θ listed as a whole."""
 
     depends = None

@@ -1,9 +1,11 @@
-"""Run the fast tests: as many pytest processes as there are cores, each with one file after the other.
+"""Run the fast tests with as many pytest processes as there are cores, one test file per process.
 
-Workers of pytest-xdist have threads, and planners fork their workers: that is asking for deadlocks, so a file is the
-unit. Those that take longest begin.
+The unit is a file because planners fork worker processes, and forking from the threads of pytest-xdist's workers can
+deadlock. The longest files of the last run start first, so that no core is left alone with one of them at the end.
+Arguments are passed on to pytest.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -14,44 +16,63 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-LONGEST = ("rivals", "cli", "docs", "compiling", "cluster", "grasp", "studies", "tune", "sarsop", "planners", "worlds")
-NOTHING_TO_RUN = 5  # pytest's exit code of a file whose tests were all left out
+CACHE = TESTS.parent / ".pytest_cache"
+DURATIONS = CACHE / "file_durations.json"  # seconds by file name
+# Where there was no run yet: files to start first. Names that do not exist are ignored.
+SLOW = ("test_rivals.py", "test_cli.py", "test_docs.py", "test_compiling.py", "test_cluster.py", "test_grasp.py")
+NO_TESTS_COLLECTED = 5  # pytest's exit code when every test of a file was deselected
 
 
-def files() -> list[Path]:
-    """The test files, the longest first."""
-
-    def key(path: Path) -> tuple[int, str]:
-        name = path.stem.removeprefix("test_")
-        return (LONGEST.index(name) if name in LONGEST else len(LONGEST), name)
-
-    return sorted(TESTS.glob("test_*.py"), key=key)
+def last_durations() -> dict[str, float]:
+    """Return the seconds each file took in the last run; empty before the first."""
+    try:
+        return {str(name): float(seconds) for name, seconds in json.loads(DURATIONS.read_text()).items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
 
 
-def run(path: Path) -> subprocess.CompletedProcess[str]:
-    """One file in a process of its own."""
-    options = ["-m", "not slow", "-o", f"cache_dir=.pytest_cache/{path.stem}", "--durations=3", *sys.argv[1:]]
+def ordered(files: list[Path], seconds: dict[str, float]) -> list[Path]:
+    """Sort by descending duration. Files without one come first: those listed as slow, then the others by size."""
+
+    def key(path: Path) -> tuple[float, int, int]:
+        rank = SLOW.index(path.name) if path.name in SLOW else len(SLOW)
+        return -seconds.get(path.name, float("inf")), rank, -path.stat().st_size
+
+    return sorted(files, key=key)
+
+
+def run(path: Path) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Run one file in its own process. Return the result and the seconds it took."""
+    options = ["-m", "not slow", "-o", f"cache_dir={CACHE / path.stem}", "--durations=3", *sys.argv[1:]]
     command = [sys.executable, "-m", "pytest", *options, str(path)]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    started = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done, time.monotonic() - started
 
 
 def main() -> int:
-    started, failed, counts, cores = time.monotonic(), [], Counter[str](), os.cpu_count() or 1
-    print(f"{len(files())} test files, {cores} at a time; the longest begin, and compile on a new machine", flush=True)
+    """Run every test file and print a summary. Return 1 if any failed."""
+    started, cores, seconds = time.monotonic(), os.cpu_count() or 1, last_durations()
+    files = ordered(list(TESTS.glob("test_*.py")), seconds)
+    failed, counts = [], Counter[str]()
+    print(f"{len(files)} test files on {cores} cores; the first run on a machine also compiles", flush=True)
     with ThreadPoolExecutor(cores) as pool:
-        running = {pool.submit(run, path): path for path in files()}
-        for done in as_completed(running):
-            result = done.result()
-            print(f"== {running[done].name}\n{result.stdout}", flush=True)
-            last = (result.stdout.strip().splitlines() or [""])[-1]
-            for number, what in re.findall(r"(\d+) (passed|failed|skipped|errors?)\b", last):
+        running = {pool.submit(run, path): path for path in files}
+        for future in as_completed(running):
+            path, (done, took) = running[future], future.result()
+            seconds[path.name] = round(took, 1)
+            print(f"== {path.name}\n{done.stdout}", flush=True)
+            summary = (done.stdout.strip().splitlines() or [""])[-1]
+            for number, what in re.findall(r"(\d+) (passed|failed|skipped|errors?)\b", summary):
                 counts[what] += int(number)
-            if result.returncode not in (0, NOTHING_TO_RUN):
-                failed.append(running[done].name)
+            if done.returncode not in (0, NO_TESTS_COLLECTED):
+                failed.append(path.name)
+    CACHE.mkdir(exist_ok=True)
+    DURATIONS.write_text(json.dumps({path.name: seconds[path.name] for path in files}, indent=1))
     found = ", ".join(f"{number} {what}" for what, number in counts.items())
-    print(f"{len(running)} files, {found}, in {(time.monotonic() - started) / 60:.1f} minutes")
+    print(f"{len(files)} files: {found}, in {(time.monotonic() - started) / 60:.1f} minutes")
     if failed:
-        print(f"not passed: {', '.join(failed)}")
+        print(f"failed: {', '.join(sorted(failed))}")
     return 1 if failed else 0
 
 

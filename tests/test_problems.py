@@ -1,20 +1,29 @@
+"""The problems that ship with the library, their registry, and models from users' files."""
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from known_values import ROCKSAMPLE_STATES
 
 import pomdplite as pl
 from pomdplite.mdp.reachable import build
 from pomdplite.problems import PROBLEMS
+from pomdplite.problems.battleship import bitboards
 from pomdplite.testing import problem_conforms
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_conforms(name):
-    problem_conforms(pl.make_model(name))
+    problem_conforms(pl.make_model(name))  # raises where it does not
+
+
+# ---------------------------------------------------------------------- RockSample
 
 
 @pytest.mark.parametrize("name", ROCKSAMPLE_STATES)
 def test_rocksample_has_the_papers_number_of_states(name):
-    """The mask of sampled rocks comes from φ by itself; all terminal states are one more."""
+    """Which rocks were sampled follows from φ; all terminal states together count as one more."""
     view = pl.make_model(f"rocksample-{name}").compiled_form.kernel_view()
     assert build(view, view.root()).states == ROCKSAMPLE_STATES[name] + 1
 
@@ -51,18 +60,88 @@ def test_bad_maps_are_refused(arguments, message):
         pl.RockSample(*arguments)
 
 
-def test_unknown_names_are_told(tmp_path):
-    with pytest.raises(pl.UsageError, match="no problem 'tigger'; there are tiger"):
+# ---------------------------------------------------------------------- Battleship
+
+
+class Masks:
+    """The masks that bitboard functions read from a model's parameters."""
+
+    def __init__(self, size):
+        cells = np.arange(64 * -(-size * size // 64))
+        self.size = size
+        self.not_first = bitboards.bitboard((cells < size * size) & (cells % size != 0))
+        self.not_last = bitboards.bitboard((cells < size * size) & (cells % size != size - 1))
+        self.inside = bitboards.bitboard(cells < size * size)
+
+
+@given(st.sampled_from([3, 8, 10, 15]), st.data())
+def test_neighbours_on_a_bitboard_are_those_on_the_grid(size, data):
+    taken = data.draw(st.sets(st.integers(0, size * size - 1), max_size=12))
+    masks = Masks(size)
+    words = len(masks.inside)
+    board = bitboards.bitboard(np.isin(np.arange(64 * words), list(taken)))
+    for function, steps in (
+        (bitboards.sides, [(0, 1), (0, -1), (1, 0), (-1, 0)]),
+        (bitboards.corners, [(1, 1), (1, -1), (-1, 1), (-1, -1)]),
+    ):
+        expected = {
+            (cell // size + down) * size + cell % size + across
+            for cell in taken
+            for down, across in steps
+            if 0 <= cell // size + down < size and 0 <= cell % size + across < size
+        }
+        found = [function(masks, board, word) & masks.inside[word] for word in range(words)]
+        assert {cell for cell in range(size * size) if bitboards.contains(found, cell)} == expected
+
+
+@given(st.integers(1, 2**64 - 1))
+def test_bits_are_counted_and_the_lowest_is_found(word):
+    with np.errstate(over="ignore"):  # as compiled code does
+        assert bitboards.count_bits(np.uint64(word)) == word.bit_count()
+        assert bitboards.lowest_bit(np.uint64(word)) == (word & -word).bit_length() - 1
+
+
+# ---------------------------------------------------------------------- names and files
+
+
+def test_generated_names_set_the_size():
+    board = pl.make_model("battleship-6-3")
+    assert (board.size, board.ships) == (6, 3)
+    with pytest.raises(pl.UsageError, match="no problem 'rocksample-9-9'; choose from tiger"):
+        pl.make_model("rocksample-9-9")  # a random map needs a seed
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    with pytest.raises(pl.UsageError, match="no problem 'tigger'; choose from tiger"):
         pl.make_model("tigger")
     with pytest.raises(pl.UsageError, match=r"no file .*nowhere.py"):
         pl.make_model("nowhere.py:Robot")
-    (tmp_path / "robot.py").write_text("import pomdplite as pl\nclass Robot(pl.Tiger): pass\nx = = 1\n")
-    with pytest.raises(pl.UsageError, match=r"robot.py, line 3: SyntaxError"):
-        pl.make_model(f"{tmp_path}/robot.py:Robot")
-    (tmp_path / "robot.py").write_text("import pomdplite as pl\nclass Robot(pl.Tiger): pass\n1 / 0\n")
-    with pytest.raises(pl.UsageError, match=r"robot.py, line 3: ZeroDivisionError"):
-        pl.make_model(f"{tmp_path}/robot.py:Robot")
-    (tmp_path / "robot.py").write_text("import pomdplite as pl\nclass Robot(pl.Tiger): pass\nbot = Robot(0.7)\n")
-    with pytest.raises(pl.UsageError, match="no model 'Rover'; it has Robot, bot"):
-        pl.make_model(f"{tmp_path}/robot.py:Rover")
+
+
+ROBOT = "import pomdplite as pl\nclass Robot(pl.Tiger): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (ROBOT + "x = = 1\n", ":Robot", r"robot.py, line 3: SyntaxError"),
+        (ROBOT + "1 / 0\n", ":Robot", r"robot.py, line 3: ZeroDivisionError"),
+        (ROBOT + "bot = Robot(0.7)\n", ":Rover", "no model 'Rover'; it has Robot, bot"),
+        (ROBOT, "", r"which model in .*robot.py\? Choose from .*robot.py:Robot"),
+        ("import pomdplite as pl\n", ":Robot", r"robot.py defines no model"),
+        (
+            ROBOT + "Robot.__init__ = lambda self, n: None\n",
+            ":Robot",
+            r"Robot\(\) in .* raised TypeError.*robot = Robot",
+        ),
+    ],
+)
+def test_mistakes_in_a_users_file_are_explained(tmp_path, text, name, message):
+    (tmp_path / "robot.py").write_text(text)
+    with pytest.raises(pl.UsageError, match=message):
+        pl.make_model(f"{tmp_path}/robot.py{name}")
+
+
+def test_a_model_object_in_a_users_file_is_used_as_it_is(tmp_path):
+    (tmp_path / "robot.py").write_text(ROBOT + "bot = Robot(0.7)\n")
     assert pl.make_model(f"{tmp_path}/robot.py:bot").accuracy == 0.7

@@ -11,7 +11,7 @@ import pomdplite as pl
 from pomdplite.cli import main as cli
 from pomdplite.experiments import run_episode
 from pomdplite.experiments.studies.running import setting
-from pomdplite.problems.grasp.rules import CLOSE, FORWARD, PICK
+from pomdplite.problems.grasp.symbols import CLOSE, FORWARD, PICK
 from pomdplite.worlds import WORLDS, planning_problem
 from pomdplite.worlds.grasp import scene as mujoco
 

@@ -1,14 +1,14 @@
-"""Randomness: every stream is named by a seed and keys, and is the same everywhere.
+"""Random streams: a seed and keys name each stream, and the same name gives the same numbers everywhere.
 
-SplitMix64 (Steele, Lea, Flood 2014), in a few lines here rather than NumPy's generators because kernels carry
-its state in an array and because a given seed must give the same bytes under every NumPy version.
+The generator is SplitMix64 (Steele, Lea and Flood 2014) rather than one of NumPy's, because kernels carry its state in
+an array and because a seed must give the same bits under every NumPy version.
 """
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Words, kernel
+from pomdplite.compile.jit import Words, kernel
 
-# What a stream is for; part of its name.
+# What a stream is used for; part of its name.
 HIDDEN, WORLD, PLANNER, TUNING = range(4)
 
 
@@ -22,20 +22,13 @@ def mix(z: np.uint64) -> np.uint64:
 
 @kernel
 def uniform(stream: Words) -> float:
-    """The next number of the stream, uniform in [0, 1)."""
+    """Return the stream's next number, uniform in [0, 1)."""
     stream[0] += np.uint64(0x9E3779B97F4A7C15)
     return np.float64(mix(stream[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@kernel
-def fill_uniform(stream: Words, out: Floats) -> None:
-    """The next numbers of the stream."""
-    for i in range(out.shape[0]):
-        out[i] = uniform(stream)
-
-
 def stream(seed: int, *keys: int) -> Words:
-    """The stream with this name, as the one-word state that `uniform` advances."""
+    """Return the stream named by a seed and keys, as the one-word state that `uniform` advances."""
     state = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
     with np.errstate(over="ignore"):
         for key in keys:

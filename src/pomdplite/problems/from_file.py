@@ -1,22 +1,41 @@
-"""A model from a user's file: `path/to/robot.py:Delivery`."""
+"""Load a model from a user's file: `path/to/robot.py:Delivery`."""
 
 import hashlib
 import importlib.util
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.model.model import Model
 
 
 def load_model(spec: str) -> Model:
-    """The model class (made without arguments) or model object that `path.py:Name` names."""
+    """Return the model that `path.py:Name` refers to: a model object, or a class to instantiate without arguments."""
     file, _, name = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
+    module = _import_file(file)
+    found = getattr(module, name, None)
+    if isinstance(found, Model):
+        return found
+    if isinstance(found, type) and issubclass(found, Model):
+        return _instantiate(found, name, file)
+    models = sorted(
+        n for n, v in vars(module).items()
+        if isinstance(v, Model) or (isinstance(v, type) and issubclass(v, Model) and v.__module__ == module.__name__)
+    )  # fmt: skip
+    if not models:
+        raise UsageError(f"{file} defines no model.")
+    if not name:
+        raise UsageError(f"which model in {file}? Choose from {', '.join(f'{file}:{m}' for m in models)}.")
+    raise UsageError(f"{file} has no model {name!r}; it has {', '.join(models)}.")
+
+
+def _import_file(file: str) -> ModuleType:
     path = Path(file).expanduser().resolve()
     if not path.is_file():
-        raise UsageError(f"no file {file}; a model of your own is named as path.py:Class.")
-    # A name of its own, so that a file called random.py hides no library.
+        raise UsageError(f"no file {file}; refer to a model of your own as path.py:Class.")
+    # A unique name, so that a file called random.py does not shadow a library.
     unique = f"pomdplite_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     module_spec = importlib.util.spec_from_file_location(unique, path)
     if path.suffix != ".py" or module_spec is None or module_spec.loader is None:
@@ -26,31 +45,24 @@ def load_model(spec: str) -> Model:
     sys.path.append(str(path.parent))
     try:
         module_spec.loader.exec_module(module)
-    except Exception as error:
-        if isinstance(error, PomdpLiteError):
-            raise
-        places = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
-        line = error.lineno if isinstance(error, SyntaxError) else places[-1].lineno if places else None
+    except PomdpLiteError:
+        raise
+    except Exception as error:  # noqa: BLE001  report whatever the user's file raises
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
+        line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
         raise UsageError(f"{file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}") from None
     finally:
         sys.path.remove(str(path.parent))
-    thing = getattr(module, name, None)
-    if isinstance(thing, Model):
-        return thing
-    if isinstance(thing, type) and issubclass(thing, Model):
-        try:
-            return thing()
-        except PomdpLiteError:
-            raise
-        except Exception as error:  # noqa: BLE001  whatever the user's __init__ raises is told
-            raise UsageError(
-                f"{name}() in {file} raised {type(error).__name__}: {error}. If it needs arguments, name an object "
-                f"of it instead, for example robot = {name}(...) and {file}:robot."
-            ) from None
-    models = sorted(
-        n for n, v in vars(module).items()
-        if isinstance(v, Model) or (isinstance(v, type) and issubclass(v, Model) and v.__module__ == module.__name__)
-    )  # fmt: skip
-    if not name:
-        raise UsageError(f"name a model in {file}: {', '.join(f'{file}:{m}' for m in models) or 'it has none'}.")
-    raise UsageError(f"{file} has no model {name!r}; it has {', '.join(models) or 'none'}.")
+    return module
+
+
+def _instantiate(kind: type[Model], name: str, file: str) -> Model:
+    try:
+        return kind()
+    except PomdpLiteError:
+        raise
+    except Exception as error:  # noqa: BLE001  report whatever the user's __init__ raises
+        raise UsageError(
+            f"{name}() in {file} raised {type(error).__name__}: {error}. If it needs arguments, create an object in "
+            f"the file, for example robot = {name}(...), and refer to {file}:robot."
+        ) from None

@@ -1,4 +1,4 @@
-"""One-shot Tiger (Kaelbling, Littman, Cassandra 1998, made one-shot in the POMDP-lite paper, Section I)."""
+"""Tiger (Kaelbling, Littman and Cassandra 1998), in the one-shot form of the POMDP-lite paper, Section I."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ CLOSED = 0
 
 
 class Tiger(Model):
-    """Open the door without the tiger; listening costs 1 and is right 85 % of the time; opening ends the game."""
+    """Open the door without the tiger. Listening costs 1 and is right 85 % of the time; opening ends the episode."""
 
     state = State(opened=("none", "left", "right"))
     hidden = Hidden(tiger=("left", "right"))
     actions = ("listen", "open-left", "open-right")
     observations = ("hear-left", "hear-right")
     discount = 0.95
-    beta = 30.0  # listens until one side is 3 ahead, as the Bayes-optimal policy does
+    beta = 30.0  # POMDP-lite listens until one side leads by 3, as the Bayes-optimal policy does
 
     def __init__(self, accuracy: float = 0.85, discount: float = 0.95) -> None:
         self.accuracy = accuracy
@@ -41,19 +41,19 @@ class Tiger(Model):
         return x.opened != CLOSED
 
     def heuristic(m: Any, x: Any) -> float:
-        return 0.0 if x.opened != CLOSED else -20.0  # listening for ever
+        return 0.0 if x.opened != CLOSED else -20.0  # listening forever
 
     def policy(m: Any, x: Any, u: float) -> int:
         return LISTEN
 
     def success(self, x: Any, theta: Any) -> bool:
-        """Opened the door without the tiger."""
+        """The opened door had no tiger behind it."""
         return bool(x.opened != CLOSED and x.opened - 1 != theta.tiger)
 
     # ------------------------------------------------------------------ drawing
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
-        """Two doors, with the probability of the tiger behind each."""
+        """Draw two doors with the probability of the tiger behind each."""
         left, right = (f"{100 * p:5.1f} %" for p in marginals[0])
         mark = ["open" if x.opened == side else "shut" for side in (1, 2)]
         return "\n".join([
@@ -64,7 +64,7 @@ class Tiger(Model):
         ])  # fmt: skip
 
     def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
-        """Two doors, the redder the likelier the tiger."""
+        """Paint two doors, red where the tiger is likely."""
         from matplotlib import colormaps
         from matplotlib.patches import Rectangle
 

@@ -1,1 +1,1 @@
-"""Grasping a cup by touch."""
+"""Grasping a cup by touch (the POMDP-lite paper, Section VI)."""

@@ -1,7 +1,7 @@
-"""The grasping task with a robot's geometry, fitted to what its hand does in simulation (benchmarks/fit_grasp.py).
+"""The grasping task with the geometry of a simulated robot hand, fitted by benchmarks/fit_grasp.py.
 
-A cup stands anywhere in its cell (spread), and `mismatch` and `noise` leave room for what the geometry does not say, so
-that one surprise does not rule the true place out.
+The cup may stand anywhere in its cell (`spread`). `mismatch` and `noise` allow for what the geometry does not capture,
+so that a single surprise cannot rule out the true position.
 """
 
 from pomdplite.problems.grasp.geometry import Geometry
@@ -15,10 +15,10 @@ JACO = Geometry(
 
 
 def grasp_gantry() -> Grasp:
-    """For the two-finger gantry."""
+    """Make the model for the two-finger gantry."""
     return Grasp(GANTRY, noise=0.01, mismatch=0.005, beta=0.5)
 
 
 def grasp_jaco() -> Grasp:
-    """For the Kinova Jaco."""
+    """Make the model for the Kinova Jaco."""
     return Grasp(JACO, noise=0.01, mismatch=0.005, beta=0.5)

@@ -1,7 +1,7 @@
 """Named RockSample maps: (size, rocks as (column, row)). The rover starts at column 0, row size // 2.
 
-4-4, 7-8 and 11-11 are the maps that the field's programs ship. The POMDP-lite paper does not give its maps for
-15-15 and 20-20; these are the ones that the generator of POMCP's program draws.
+4-4, 7-8 and 11-11 are the maps that published POMDP solvers ship. The POMDP-lite paper does not give its maps for
+15-15 and 20-20; these are the ones that the map generator of the POMCP code produces.
 """
 
 from pomdplite.errors import UsageError
@@ -23,7 +23,7 @@ MAPS: dict[str, tuple[int, list[tuple[int, int]]]] = {
 
 
 def random_rocks(size: int, count: int, seed: int) -> list[tuple[int, int]]:
-    """Places of `count` rocks drawn at random, all different."""
+    """Draw `count` different cells at random."""
     if not 0 < count <= size * size:
         raise UsageError(f"RockSample: {count} rocks do not fit on a {size} × {size} grid.")
     cells = list(range(size * size))

@@ -1,4 +1,7 @@
-"""RockSample(n, k) (Smith and Simmons 2004), as the field's programs run it, with illegal moves left out."""
+"""RockSample(n, k) (Smith and Simmons 2004), with the conventions of published POMDP solvers.
+
+Unlike there, moves that leave the map anywhere but in the east are illegal rather than penalized.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,17 +12,15 @@ from pomdplite.compile.jit import Floats
 from pomdplite.errors import UsageError
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden, State, independent
-
-NORTH, SOUTH, EAST, WEST, SAMPLE, CHECK = range(6)  # CHECK + i looks at rock i
-BAD, GOOD = range(2)
-NO_ROCK = -1
+from pomdplite.problems.rocksample.drawing import draw_map, paint_map
+from pomdplite.problems.rocksample.symbols import BAD, CHECK, EAST, GOOD, NO_ROCK, NORTH, SAMPLE, SOUTH, WEST
 
 
 class RockSample(Model):
     """A rover on an n × n grid samples rocks, good (+10) or bad (−10), and leaves past the east edge (+10).
 
-    It may look at a rock from afar with a sensor that is right with probability (1 + 2^(−d/range)) / 2.
-    Sampling turns a rock bad. Coordinates are (column, row), row 0 in the south.
+    From distance d, its sensor reports a rock's quality correctly with probability (1 + 2^(−d/range)) / 2.
+    Sampling turns a rock bad. Coordinates are (column, row), with row 0 in the south.
     """
 
     state = State(col=np.int16, row=np.int16)
@@ -44,7 +45,7 @@ class RockSample(Model):
         places = [(int(col), int(row)) for col, row in rocks]
         first = (0, size // 2) if start is None else (int(start[0]), int(start[1]))
         if size < 1 or not places:
-            raise UsageError("RockSample needs a grid of at least 1 × 1 and at least one rock.")
+            raise UsageError("RockSample: the map needs at least one cell and at least one rock.")
         for what, (col, row) in [*((f"rock {i}", p) for i, p in enumerate(places)), ("the start", first)]:
             if not (0 <= col < size and 0 <= row < size):
                 raise UsageError(f"RockSample: {what} at ({col}, {row}) is outside the {size} × {size} grid.")
@@ -60,7 +61,7 @@ class RockSample(Model):
         cols, rows = np.meshgrid(np.arange(size), np.arange(size), indexing="ij")
         distance = np.hypot(self.rocks[:, 0, None, None] - cols, self.rocks[:, 1, None, None] - rows)
         self.accuracy = (1 + 2 ** (-distance / sensor_range)) / 2  # [rock, col, row]
-        # [col, row, i] the i-th nearest rock and its distance in moves
+        # [col, row, i]: the i-th nearest rock and its distance in moves
         moves = np.abs(self.rocks[:, 0, None, None] - cols) + np.abs(self.rocks[:, 1, None, None] - rows)
         self.nearest = np.moveaxis(np.argsort(moves, axis=0, kind="stable"), 0, -1)
         self.moves = np.moveaxis(np.sort(moves, axis=0), 0, -1)
@@ -118,14 +119,20 @@ class RockSample(Model):
     def terminal(m: Any, x: Any) -> bool:
         return x.col == m.size
 
+    def success(self, x: Any, theta: Any) -> bool:
+        """The rover left the map before the horizon."""
+        return bool(x.col == self.size)
+
+    # ------------------------------------------------------------------ hints for planners
+
     def heuristic(m: Any, x: Any) -> float:
-        return m.exit * m.discount ** (m.size - 1 - x.col)  # straight to the east edge
+        return m.exit * m.discount ** (m.size - 1 - x.col)  # go straight to the east edge
 
     def policy(m: Any, x: Any, u: float) -> int:
         return EAST
 
     def upper(m: Any, x: Any, theta: Any) -> float:
-        """No rock is sampled sooner than walking there takes, nor the i-th one before i − 1 others."""
+        """Sample the good rocks nearest first: no rock earlier than the rover can reach it, and one per step."""
         if m.bad > 0.0:
             return max(m.good, m.bad, m.exit, 0.0) / (1.0 - m.discount)
         total, taken = max(m.exit, 0.0) * m.discount ** (m.size - 1 - x.col), 0
@@ -143,81 +150,32 @@ class RockSample(Model):
             h.net[a - CHECK] += 1 if o == GOOD else -1
 
     def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
-        """Silver and Veness's knowledge: sample a rock that looks good, go to those that do not look bad, look at those
-        that are in doubt; leave when there are none."""
+        """Silver and Veness's domain knowledge: sample the rock here if it looks good; otherwise head for rocks that do
+        not look bad and check those still in doubt. Leave when no such rock is left."""
         here = m.rock_at[x.col, x.row]
         if here != NO_ROCK and not h.sampled[here] and h.net[here] > 0:
             f[SAMPLE] = 1.0
             return
-        none = True
+        none_left = True
         for rock in range(m.rocks.shape[0]):
             if h.sampled[rock] or h.net[rock] < 0:
                 continue
-            none = False
+            none_left = False
             if m.rocks[rock, 0] != x.col:
                 f[EAST if m.rocks[rock, 0] > x.col else WEST] = 1.0
             if m.rocks[rock, 1] != x.row:
                 f[NORTH if m.rocks[rock, 1] > x.row else SOUTH] = 1.0
-        if none:
+        if none_left:
             f[EAST] = 1.0
             return
         for rock in range(m.rocks.shape[0]):
             if not h.sampled[rock] and h.looks[rock] < 5 and abs(h.net[rock]) < 2:
                 f[CHECK + rock] = 1.0
 
-    def success(self, x: Any, theta: Any) -> bool:
-        """Left the map in time."""
-        return bool(x.col == self.size)
-
     # ------------------------------------------------------------------ drawing
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
-        """The map, north up: rocks as number:probability of being good in percent, the rover in brackets.
-
-        On maps too wide for a terminal the cells show the numbers alone and the probabilities stand below.
-        """
-        wide = self.size <= 10
-        width = 7 if wide else 4
-        good = [f"{rock}:{100 * p[GOOD]:.0f}" for rock, p in enumerate(marginals)]
-        lines = []
-        for row in reversed(range(self.size)):
-            cells = []
-            for col in range(self.size):
-                rock = int(self.rock_at[col, row])
-                text = "·" if rock == NO_ROCK else good[rock] if wide else str(rock)
-                here = x.col == col and x.row == row
-                cells.append(f"[{'R' if rock == NO_ROCK else text}]".center(width) if here else text.center(width))
-            lines.append("".join(cells).ljust(width * self.size) + "║")
-        if not wide:
-            lines += ["", *("  ".join(good[i : i + 10]) for i in range(0, len(good), 10))]
-        if x.col == self.size:
-            lines.append("the rover has left past the east edge")
-        return "\n".join(lines)
+        return draw_map(self, x, marginals)
 
     def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
-        """The map: rocks coloured from red (bad) to green (good), the rover's cell framed in blue."""
-        from matplotlib import colormaps
-        from matplotlib.patches import Circle, Rectangle
-
-        axes.set(xlim=(-0.5, self.size + 0.5), ylim=(-0.5, self.size - 0.5), aspect="equal")
-        axes.set_xticks(np.arange(-0.5, self.size), minor=True)
-        axes.set_yticks(np.arange(-0.5, self.size), minor=True)
-        axes.grid(which="minor", color="0.85")
-        axes.axvspan(self.size - 0.5, self.size + 0.5, color="#cfe8cf")
-        axes.text(self.size, (self.size - 1) / 2, "exit", rotation=90, ha="center", va="center", color="#2c6e2c")
-        small = 70 / self.size  # points, so that text fits its circle on any map
-        for rock, (col, row) in enumerate(self.rocks):
-            p = float(marginals[rock][GOOD])
-            ink = "black" if 0.2 < p < 0.85 else "white"
-            axes.add_patch(Circle((col, row), 0.42, facecolor=colormaps["RdYlGn"](p), edgecolor="0.3"))
-            axes.text(col, row + 0.12, str(rock), ha="center", va="center", fontsize=small, weight="bold", color=ink)
-            axes.text(col, row - 0.2, f"{100 * p:.0f}%", ha="center", va="center", fontsize=0.65 * small, color=ink)
-        blue = "#1f5fbf"
-        corner = (float(x.col) - 0.5, float(x.row) - 0.5)
-        axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=blue, lw=3, zorder=5, clip_on=False))
-        axes.text(
-            corner[0] + 0.06, corner[1] + 0.94, "▲", color=blue, fontsize=0.8 * small, ha="left", va="top", zorder=6
-        )
-        axes.set_xticks(range(self.size))
-        axes.set_yticks(range(self.size))
-        axes.tick_params(length=0, which="both")
+        paint_map(self, axes, x, marginals)

@@ -27,7 +27,7 @@ from pomdplite.mdp.outcomes import pick
 from pomdplite.model.model import Model
 from pomdplite.problems import Grasp
 from pomdplite.problems.grasp.geometry import DIRECTIONS
-from pomdplite.problems.grasp.rules import (
+from pomdplite.problems.grasp.symbols import (
     CLOSE,
     FREE,
     HAND_CLOSED,

@@ -1,0 +1,77 @@
+"""Problems by name."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pomdplite.errors import UsageError
+from pomdplite.model.model import Model
+from pomdplite.problems.battleship.rules import Battleship
+from pomdplite.problems.from_file import load_model
+from pomdplite.problems.grasp.robots import grasp_gantry, grasp_jaco
+from pomdplite.problems.grasp.rules import Grasp
+from pomdplite.problems.rocksample.maps import MAPS, random_rocks
+from pomdplite.problems.rocksample.rules import RockSample
+from pomdplite.problems.tiger import Tiger
+
+_BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
+_GENERATED = re.compile(r"(battleship|rocksample)-(\d+)-(\d+)(?:-(\d+))?")
+
+
+@dataclass(frozen=True)
+class ProblemEntry:
+    """A registered problem: a function that makes its model, and a one-line description."""
+
+    make: Callable[[], Model]
+    about: str
+
+
+def _map_maker(name: str) -> Callable[[], Model]:
+    size, rocks = MAPS[name]
+    return lambda: RockSample(size, rocks)
+
+
+def _board_maker(size: int, ships: int) -> Callable[[], Model]:
+    return lambda: Battleship(size, ships)
+
+
+PROBLEMS: dict[str, ProblemEntry] = {
+    "tiger": ProblemEntry(Tiger, "one-shot Tiger: listen at two doors, open the one without the tiger"),
+    **{
+        f"rocksample-{name}": ProblemEntry(
+            _map_maker(name),
+            f"RockSample({size},{len(rocks)}): {len(rocks)} rocks, good or bad, on a {size} × {size} grid",
+        )
+        for name, (size, rocks) in MAPS.items()
+    },
+    **{
+        f"battleship-{size}-{ships}": ProblemEntry(
+            _board_maker(size, ships),
+            f"Battleship({size},{ships}): find and sink {ships} ships on a {size} × {size} board",
+        )
+        for size, ships in _BOARDS
+    },
+    "grasp": ProblemEntry(Grasp, "find a cup in a shelf by touch and pick it"),
+    "grasp-gantry": ProblemEntry(grasp_gantry, "grasp, with the geometry of the simulated two-finger gantry"),
+    "grasp-jaco": ProblemEntry(grasp_jaco, "grasp, with the geometry of the simulated Kinova Jaco"),
+}
+
+
+def make_model(name: str) -> Model:
+    """Make the model of a registered problem, or load one from a file: `make_model("robot.py:Delivery")`.
+
+    Two more forms are accepted: battleship-N-K, and rocksample-N-K-SEED with rocks at random positions.
+    """
+    if ":" in name or name.endswith(".py"):
+        return load_model(name)
+    if name in PROBLEMS:
+        return PROBLEMS[name].make()
+    if generated := _GENERATED.fullmatch(name):
+        kind, size, count, seed = generated[1], int(generated[2]), int(generated[3]), generated[4]
+        if kind == "battleship" and seed is None:
+            return Battleship(size, count)
+        if kind == "rocksample" and seed is not None:
+            return RockSample(size, random_rocks(size, count, int(seed)))
+    raise UsageError(
+        f"no problem {name!r}; choose from {', '.join(PROBLEMS)}. Refer to a model of your own as path.py:Class."
+    )
