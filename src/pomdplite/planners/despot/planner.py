@@ -32,6 +32,7 @@ from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, draw_hidden, simulate
 from pomdplite.mdp.reachable import state_slot
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner
 from pomdplite.planners.despot.bounds import Bounds, find_bounds, joint_number
@@ -215,10 +216,16 @@ class Despot(Planner):
         if tree.counts[FULL]:
             notes = ("the search ran out of space for new nodes", *notes)
         return Decision(
-            action, str(self.model.actions[action]), float(tree.lower[0]), actions, low, zero, tree.gain[pairs].copy(),
-            zero, f"DESPOT, {len(self._seeds)} scenarios", int(tree.counts[NODES]),
-            bounds=(float(tree.lower[0]), float(tree.upper[0])), simulations=int(tree.counts[TRIALS]),
-            steps=int(tree.counts[STEPS]), deepest=int(tree.counts[DEEPEST]), notes=notes,
+            action=action,
+            solution=Solution(
+                solver=f"DESPOT, {len(self._seeds)} scenarios", actions=actions, q=low, bonus_part=zero,
+                mean_reward=tree.gain[pairs].copy(), mean_bonus=zero, states=int(tree.counts[NODES]),
+                simulations=int(tree.counts[TRIALS]), steps=int(tree.counts[STEPS]),
+                deepest=int(tree.counts[DEEPEST]), state_value=float(tree.lower[0]),
+            ),
+            action_names=self.model.actions,
+            bounds=(float(tree.lower[0]), float(tree.upper[0])),
+            notes=notes,
         )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, draw_hidden, simulate
 from pomdplite.mdp.reachable import hash_words, reward_range
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.rng import mix, stream, uniform
@@ -177,17 +178,22 @@ class Pomcp(Planner):
         action, zero = choose(actions, q), np.zeros(len(q))
         notes = ("the search ran out of space for new histories",) if tree.counts[FULL] else ()
         return Decision(
-            action, str(self.model.actions[action]), float(q.max()), actions, q, zero, zero, zero, "POMCP",
-            int(tree.counts[NODES]), visits=tries.astype(np.int32), simulations=int(tree.counts[SIMULATIONS]),
-            steps=int(tree.counts[STEPS]), deepest=int(tree.counts[DEEPEST]),
+            action=action,
+            solution=Solution(
+                solver="POMCP", actions=actions, q=q, bonus_part=zero, mean_reward=zero, mean_bonus=zero,
+                states=int(tree.counts[NODES]), visits=tries.astype(np.int32),
+                simulations=int(tree.counts[SIMULATIONS]), steps=int(tree.counts[STEPS]),
+                deepest=int(tree.counts[DEEPEST]),
+            ),
+            action_names=self.model.actions,
             notes=notes + tuple(getattr(self.belief, "notes", ())),
         )  # fmt: skip
 
-    def advance(self, a: int, y: Words, o: int) -> None:
+    def _advance(self, a: int, y: Words, o: int) -> None:
         """Take in what happened: the next belief, and the part of the tree that is still true."""
         before = self.s[: self.model.state.words].copy()
         if not isinstance(self.belief, UnweightedParticles):
-            super().advance(a, y, o)
+            super()._advance(a, y, o)
         else:
             logged = min(int(self._tree.counts[LOGGED]), len(self._log.action)) if self._root >= 0 else 0
             log = self._log
@@ -197,9 +203,9 @@ class Pomcp(Planner):
         if self._root >= 0:
             self._root = int(_follow(self._tree, self._root, a, y.reshape(1, -1), o))
 
-    def recover(self, y: Words) -> None:
+    def _recover(self, y: Words) -> None:
         """Go on in state y with a new tree."""
-        super().recover(y)
+        super()._recover(y)
         self._root = -1
 
 

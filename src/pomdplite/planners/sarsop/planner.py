@@ -29,6 +29,7 @@ from pomdplite.compile.jit import Floats, Ints, kernel
 from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
 from pomdplite.mdp.full_information import full_information_values, policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp, momdp_form
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.sarsop import search as av
@@ -153,7 +154,8 @@ class Sarsop(Planner):
         pairs, node, now = r.actions(state), len(t.state) - 1, np.iinfo(np.int64).max
         counts = np.array([node, 0, 0, 0, 0, 0], np.int64)
         t.table[:] = -1  # nodes that were solved for are points only; the present belief takes the last place
-        av.make_node(self._problem, t, counts, state, self.momdp.joint_belief(self.belief, self.s), np.inf)
+        b = self.momdp.joint_belief(self.view, self.belief.probabilities, self.s)
+        av.make_node(self._problem, t, counts, state, b, np.inf)
         av.expand(self._problem, t, self._scratch, counts, node)
         av.look_low(self._problem, self._vectors, t, self._scratch, node, now)
         av.look_high(self._problem, t, self._scratch, node, now)
@@ -165,8 +167,13 @@ class Sarsop(Planner):
         actions, zero = r.graph.action[pairs], np.zeros(len(pairs))
         action = choose(actions, q)
         return Decision(
-            action, str(self.model.actions[action]), float(q.max()), actions, q, zero, t.reward[order], zero,
-            f"SARSOP, {len(self._vectors.value):,} α-vectors", r.states, residual=high - low, bounds=(low, high),
+            action=action,
+            solution=Solution(
+                solver=f"SARSOP, {len(self._vectors.value):,} α-vectors", actions=actions, q=q, bonus_part=zero,
+                mean_reward=t.reward[order], mean_bonus=zero, states=r.states, residual=high - low,
+            ),
+            action_names=self.model.actions,
+            bounds=(low, high),
             notes=self._notes,
         )  # fmt: skip
 
