@@ -140,7 +140,7 @@ def test_compare_pairs_the_episodes_and_says_who_cannot():
 
 def test_solve_keeps_a_policy_that_run_takes(tmp_path):
     file = tmp_path / "tiger.npz"
-    done = run("solve", "tiger", "--policy", str(file), "--seconds", "5")
+    done = run("solve", "tiger", "--policy", str(file), "--time", "5")
     assert "value in [3.77" in done.stdout
     found = json.loads(run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", "-n", "200", "--json").stdout)
     best = json.loads(run("run", "tiger", "-p", "bayes-optimal", "-n", "200", "--json").stdout)

@@ -108,7 +108,11 @@ def test_offline_solutions_users_models_and_those_who_cannot_on_a_cluster(tmp_pa
         "import pomdplite as pl\nclass Robot(pl.Tiger):\n    '''A robot.'''\n    discount = 0.9\n"
     )
     cells = [
-        {"problems": ["robot.py:Robot", "rocksample-4-4"], "planners": ["sarsop", "qmdp"], "sarsop": {"trials": 10}},
+        {
+            "problems": ["robot.py:Robot", "rocksample-4-4"],
+            "planners": ["sarsop", "qmdp"],
+            "sarsop": {"solve_trials": 10},
+        },
         {"problems": ["battleship-5-2"], "planners": ["qmdp"]},
     ]
     momdp = pl.Study("mixed", cells=cells, episodes=10)

@@ -134,7 +134,7 @@ def test_uct_plays_it():
 
 
 def test_sarsop_bounds_hold_the_bayes_optimal_value():
-    planner = pl.Sarsop(pl.Grasp(), trials=4)
+    planner = pl.Sarsop(pl.Grasp(), solve_trials=4)
     planner.prepare()
     low, high = planner.bounds
     assert low <= GRASP_BAYES_OPTIMAL + 1e-4 and high >= GRASP_BAYES_OPTIMAL - 1e-4

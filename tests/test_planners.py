@@ -17,7 +17,7 @@ COUNTED = {
     "pomcp": {"sims": 400},
     "pomcp-exact": {"sims": 400},
     "despot": {"sims": 30, "scenarios": 50},
-    "sarsop": {"trials": 60},
+    "sarsop": {"solve_trials": 60},
 }
 
 

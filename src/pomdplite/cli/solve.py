@@ -9,7 +9,7 @@ from pomdplite.cli.console import out
 from pomdplite.cli.options import ProblemArgument
 from pomdplite.errors import UsageError
 from pomdplite.planners import Sarsop
-from pomdplite.planners.sarsop.planner import Progress
+from pomdplite.planners.sarsop.solver import SarsopProgress
 from pomdplite.problems import make_model
 from pomdplite.views import text
 
@@ -17,16 +17,16 @@ from pomdplite.views import text
 def solve(
     problem: ProblemArgument,
     policy: Annotated[Path, typer.Option(help="the file to write")],
-    seconds: Annotated[float, typer.Option(help="how long to solve")] = 60.0,
+    time: Annotated[float, typer.Option(help="seconds to solve")] = 60.0,
     precision: Annotated[float, typer.Option(help="stop when the bounds are this close")] = 0.001,
 ) -> None:
     """Solve a problem offline with SARSOP, show the bounds on the way, and keep the policy in a file."""
-    planner = Sarsop(make_model(problem), seconds=seconds, precision=precision)
+    planner = Sarsop(make_model(problem), solve_time=time, precision=precision)
     if not policy.parent.is_dir():
         raise UsageError(f"cannot write {policy}: there is no folder {policy.parent}.")
     due = 0.0
 
-    def report(progress: Progress) -> None:
+    def report(progress: SarsopProgress) -> None:
         nonlocal due
         if progress.seconds >= due:
             out.print(text.solving(progress), highlight=False)

@@ -13,6 +13,7 @@ import numpy as np
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, inlined, kernel
 from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
 from pomdplite.mdp.outcomes import Outcomes
 
 # Indices into DistinctSteps.counts.
@@ -50,7 +51,7 @@ def allocate_steps(steps: int, pool: int) -> DistinctSteps:
         outcomes=np.zeros(steps, np.int32),
         at=np.zeros(steps, np.int64),
         pool=np.zeros(pool),
-        table=np.full(1 << (4 * steps - 1).bit_length(), -1, np.int32),
+        table=empty_table(4 * steps),
         first_branch=np.zeros(steps + 1, np.int64),
         counts=np.zeros(2, np.int64),
     )
@@ -91,9 +92,9 @@ def _rehash(distinct: DistinctSteps) -> None:
         last = distinct.at[r + 1] if r + 1 < count else distinct.counts[POOL]
         seed = _signature(distinct.component[r], distinct.branches[r], distinct.outcomes[r])
         h = _hash(distinct.pool, distinct.at[r], last, seed)
-        slot = np.int64(h & np.uint64(distinct.table.shape[0] - 1))
+        slot = first_slot(distinct.table, h)
         while distinct.table[slot] >= 0:
-            slot = (slot + 1) & (distinct.table.shape[0] - 1)
+            slot = next_slot(distinct.table, slot)
         distinct.table[slot] = r
 
 
@@ -140,13 +141,13 @@ def intern_step(distinct: DistinctSteps, component: int, n: int, k: int, e: int,
     count, used, size = distinct.counts[STEPS], distinct.counts[POOL], n + k * n + e * n + 2 * e
     _write_step(distinct.pool, used, n, k, e, out)
     h = _hash(distinct.pool, used, used + size, _signature(component, k, e))
-    slot = np.int64(h & np.uint64(distinct.table.shape[0] - 1))
+    slot = first_slot(distinct.table, h)
     while distinct.table[slot] >= 0:
         r = distinct.table[slot]
         if distinct.component[r] == component and distinct.branches[r] == k and distinct.outcomes[r] == e:
             if _equal(distinct.pool, distinct.at[r], used, size):
                 return r
-        slot = (slot + 1) & (distinct.table.shape[0] - 1)
+        slot = next_slot(distinct.table, slot)
     distinct.table[slot] = count
     distinct.component[count] = component
     distinct.branches[count] = k

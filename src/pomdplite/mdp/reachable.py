@@ -7,7 +7,7 @@ all terminal states.
 
 import logging
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from pomdplite.mdp.distinct_steps import (
     largest_step,
 )
 from pomdplite.mdp.graph_faults import FaultRecord, allocate_fault_record
+from pomdplite.mdp.hash_table import empty_table, row_slot
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
 from pomdplite.model.compiled import KernelView
 
@@ -186,7 +187,7 @@ def _finish(view: KernelView, growing: GrowingGraph, distinct: DistinctSteps) ->
         ),
     )
     states = growing.states[:n][arranged.order]
-    table = np.full(1 << (2 * n).bit_length(), -1, np.int32)
+    table = empty_table(2 * n + 1)
     _fill_table(states, table)
     graph = Graph(
         states=states,
@@ -204,7 +205,7 @@ def _allocate_graph(model: KernelModel, states: int, edges: int) -> GrowingGraph
     return GrowingGraph(
         counts=np.zeros(4, np.int64),
         states=np.zeros((states, model.s_words), np.uint64),
-        table=np.full(1 << (2 * states).bit_length(), -1, np.int32),
+        table=empty_table(2 * states + 1),
         state_actions=StateActions(
             first=np.zeros(states + 1, np.int64),
             first_edge=np.zeros(states + 1, np.int64),
@@ -228,43 +229,17 @@ def _grow(model: KernelModel, old: GrowingGraph, *, states: int, edges: int) -> 
     return new
 
 
-@inlined
-def hash_words(words: Words, i: int) -> np.uint64:
-    """A hash of row i."""
-    h = np.uint64(0x9E3779B97F4A7C15)
-    for w in range(words.shape[1]):
-        h = (h ^ words[i, w]) * np.uint64(0xFF51AFD7ED558CCD)
-        h ^= h >> np.uint64(32)
-    return h
-
-
-@inlined
-def state_slot(states: Words, table: Small, sought: Words, i: int) -> Any:
-    """The slot of the state sought[i], or the empty slot where it belongs."""
-    slot = np.int64(hash_words(sought, i) & np.uint64(table.shape[0] - 1))
-    while table[slot] >= 0:
-        same = True
-        for w in range(sought.shape[1]):
-            if states[table[slot], w] != sought[i, w]:
-                same = False
-                break
-        if same:
-            break
-        slot = (slot + 1) & (table.shape[0] - 1)
-    return slot
-
-
 @kernel
 def find_state(states: Words, table: Small, s: Words) -> int:
     """The number of s, -1 if it is not there."""
-    return table[state_slot(states, table, s.reshape((1, s.shape[0])), 0)]
+    return table[row_slot(states, table, s.reshape((1, s.shape[0])), 0)]
 
 
 @kernel
 def _fill_table(states: Words, table: Small) -> None:
     """Enter every state except END, whose words may equal those of another state."""
     for i in range(1, states.shape[0]):
-        table[state_slot(states, table, states, i)] = i
+        table[row_slot(states, table, states, i)] = i
 
 
 @kernel
@@ -332,7 +307,7 @@ def _expand_state(
 @inlined
 def _number_of(growing: GrowingGraph, states: Words, j: int) -> int:
     """The number of the state in row j, which is added if it is new."""
-    slot = state_slot(growing.states, growing.table, states, j)
+    slot = row_slot(growing.states, growing.table, states, j)
     number = growing.table[slot]
     if number < 0:
         number = growing.counts[STATES]

@@ -11,8 +11,8 @@ import numpy as np
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.bellman import forever
+from pomdplite.mdp.hash_table import empty_table, row_slot
 from pomdplite.mdp.outcomes import Outcomes
-from pomdplite.mdp.reachable import state_slot
 from pomdplite.rng import uniform
 
 NOT_EXPANDED = -1
@@ -51,7 +51,7 @@ def allocate_search_graph(model: KernelModel, nodes: int, pairs: int) -> SearchG
     return SearchGraph(
         counts=np.zeros(4, np.int64),
         states=np.zeros((nodes, model.s_words), np.uint64),
-        table=np.full(1 << (2 * nodes - 1).bit_length(), -1, np.int32),
+        table=empty_table(2 * nodes),
         value=np.zeros(nodes),
         bonus=np.zeros(nodes),
         visits=np.zeros(nodes, np.int32),
@@ -91,7 +91,7 @@ def add_node(graph: SearchGraph, states: Words, i: int, merged: bool) -> int:
     """The node of states[i]: the existing one if states are merged and there is one, otherwise a new one."""
     slot = 0
     if merged:
-        slot = state_slot(graph.states, graph.table, states, i)
+        slot = row_slot(graph.states, graph.table, states, i)
         if graph.table[slot] >= 0:
             return graph.table[slot]
     node = graph.counts[NODES]
@@ -123,7 +123,7 @@ def has_space(model: KernelModel, graph: SearchGraph, out: Outcomes) -> bool:
 @kernel
 def find_node(graph: SearchGraph, s: Words) -> int:
     """The node of s[0], or -1 if the search has not visited it."""
-    return graph.table[state_slot(graph.states, graph.table, s, 0)]
+    return graph.table[row_slot(graph.states, graph.table, s, 0)]
 
 
 @inlined

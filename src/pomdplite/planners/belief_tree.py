@@ -9,6 +9,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, Small, allocating_kernel, inlined, kernel
 from pomdplite.mdp.distinct_steps import DistinctSteps
+from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
 from pomdplite.mdp.reachable import Graph, Reachable
 
 RESOLUTION = 1e-10  # beliefs that differ by less in every entry are equal
@@ -65,7 +66,7 @@ def _allocate(nodes: int, thetas: int, pairs: int = 1024, edges: int = 1024) -> 
         counts=np.zeros(4, np.int64),
         state=np.zeros(nodes, np.int32),
         belief=np.zeros((nodes, thetas)),
-        table=np.full(max(16, 1 << (4 * nodes - 1).bit_length()), -1, np.int32),
+        table=empty_table(max(16, 4 * nodes)),
         first=np.zeros(nodes + 1, np.int64),
         pair=np.zeros(pairs, np.int64),
         reward=np.zeros(pairs),
@@ -122,9 +123,9 @@ def _hash(state: int, b: Floats) -> np.uint64:
 @kernel
 def _slot(tree: BeliefTree, state: int, b: Floats) -> Any:
     """The slot of (b, s), or the empty slot where it belongs."""
-    slot = np.int64(_hash(state, b) & np.uint64(tree.table.shape[0] - 1))
+    slot = first_slot(tree.table, _hash(state, b))
     while tree.table[slot] >= 0 and not _equal(tree, tree.table[slot], state, b):
-        slot = (slot + 1) & (tree.table.shape[0] - 1)
+        slot = next_slot(tree.table, slot)
     return slot
 
 

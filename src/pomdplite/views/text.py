@@ -18,7 +18,7 @@ from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
-from pomdplite.planners.sarsop.planner import Progress
+from pomdplite.planners.sarsop.solver import SarsopProgress
 
 _BAR = 20  # characters of a full bar
 _MOST_BARS = 24  # lines of belief shown
@@ -86,7 +86,7 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     )
 
 
-def solving(progress: Progress) -> str:
+def solving(progress: SarsopProgress) -> str:
     """Where an offline solver stands."""
     return (
         f"{progress.seconds:6.1f} s  value in [{progress.lower:.3f}, {progress.upper:.3f}]  "

@@ -1,93 +1,141 @@
-"""What DESPOT knows of every x and θ before it searches: the worth of knowing θ, and what default policies earn."""
+"""The initial bounds of a node: ℓ₀(b), the value of a default policy, and μ₀(b), an upper bound on any policy's value.
 
-from typing import NamedTuple
+ℓ₀  the model's policy, or else the best single action to repeat, averaged over the scenarios of the node
+μ₀  what an agent that knows θ can expect, averaged in the same way
+
+Both are looked up in tables of every x and θ where these fit (tables.py). Where they do not, the default policy is
+simulated on the scenarios, and μ₀ is the model's own `upper`, or else the largest reward in every step that is left.
+"""
 
 import numpy as np
 
+from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
-from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
-from pomdplite.errors import TooLargeError
-from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
-from pomdplite.mdp.momdp import Momdp, momdp_form
-from pomdplite.mdp.reachable import reward_range
-from pomdplite.model.model import Model
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import kernel
+from pomdplite.mdp.hash_table import row_slot
+from pomdplite.mdp.outcomes import simulate
+from pomdplite.planners.despot.tables import BoundTables
+from pomdplite.planners.despot.tree import (
+    DEFAULT_ACTION,
+    NEXT_STATE,
+    OBSERVATION,
+    STEPS,
+    DespotSettings,
+    ScenarioTree,
+    TreeScratch,
+    load_scenario,
+    random_number,
+)
 
-_BOUND_STATES = 300_000  # x that the tables are computed for
-_TRIED = (0.03, 0.21, 0.5, 0.79, 0.97)  # random numbers that show whether a policy is random
-
-
-class Bounds(NamedTuple):
-    """What is known of every x and θ; empty where that is too much."""
-
-    states: Words  # of the graph over x
-    table: Small
-    values: Floats  # [state, joint θ] of an agent who knows θ
-    defaults: Floats  # [policy, state, joint θ] of the default policies; none where they must be played
-    mask: Words  # [component, word] bits that hold the component
-    value: Words  # [row, word] the θ record of a row
-    offsets: Ints  # rows of each component
-    stride: Ints  # [component]
-    highest: float  # the largest reward, where nothing else is known
+DONE = -1  # no function of the model raised an error
+_MODEL_POLICY = -1  # in the place of an action to repeat
 
 
-def find_bounds(model: Model) -> Bounds:
-    """The values for every x and θ, if they fit."""
-    none = np.zeros((0, model.state.words), np.uint64)
-    words, unplayed = model.hidden.words, np.zeros((0, 0, 0))
-    try:
-        momdp = momdp_form(model, limit=_BOUND_STATES)
-        values = full_information_values(momdp, model.discount)
-    except TooLargeError:
-        _, highest = reward_range(model.compiled_form.kernel_view())
-        nothing = np.zeros((0, words), np.uint64)
-        return Bounds(none, np.zeros(1, np.int32), np.zeros((0, 0)), unplayed, nothing, nothing, np.zeros(1, np.int64),
-                      np.zeros(0, np.int64), highest)  # fmt: skip
-    table, graph = momdp.view.table, momdp.reachable.graph
-    mask = np.zeros((table.blocks, words), np.uint64)
-    for c in range(table.blocks):
-        for row in range(table.offsets[c], table.offsets[c + 1]):
-            mask[c] |= table.theta[row] ^ table.theta[-1]
-    defaults = unplayed
-    policies = default_policies(momdp)
-    if model.discount < 1 and len(policies) * values.nbytes <= MEMORY:
-        defaults = np.array([policy_values(momdp, pairs, model.discount) for pairs in policies]).reshape(
-            -1, *values.shape
-        )
-    return Bounds(
-        graph.states, graph.table, values, defaults, mask, table.theta, table.offsets, momdp.joint.stride, 0.0
-    )
+@kernel
+def set_initial_bounds(
+    model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
+    node: int,
+) -> int:  # fmt: skip
+    """ℓ₀, ℓ and μ of a new node; DONE, or the action whose step from (x, θ) of `scratch` raised an error."""
+    weight = settings.gamma ** tree.depth[node] / tree.seeds.shape[0]
+    state = 0
+    if tables.states.shape[0] > 0:
+        state = tables.table[row_slot(tables.states, tables.table, tree.x, node)]
+    upper = weight * upper_bound(model, tree, tables, settings, node, state)
+    if state > 0 and tables.default.shape[0] > 0:
+        lower, failed = tabled_default(tree, tables, node, state), DONE
+    else:
+        lower, failed = simulated_default(model, tree, scratch, settings, node)
+    if failed != DONE:
+        return failed
+    tree.l_0[node] = tree.l[node] = weight * lower
+    tree.mu[node] = max(upper, tree.l_0[node])
+    return DONE
 
 
-def default_policies(momdp: Momdp) -> list[Ints]:
-    """The pair that each default policy takes in each state; none if the model's policy is random.
+@kernel
+def upper_bound(
+    model: KernelModel, tree: ScenarioTree, tables: BoundTables, settings: DespotSettings, node: int, state: int
+) -> float:
+    """μ₀: the sum over the node's scenarios. `state` is the number of x in the tables, not positive if it has none."""
+    first, last = tree.phi[node], tree.phi[node] + tree.phi_size[node]
+    total = 0.0
+    if state > 0:
+        for i in range(first, last):
+            total += tables.full_information[state, tree.joint[tree.theta[i]]]
+        return total
+    if model.functions[abi.UPPER] != 0:
+        for i in range(first, last):
+            total += abi.upper(model, tree.x, node, tree.thetas, tree.theta[i])
+        return total
+    gamma, left = settings.gamma, settings.search_depth - tree.depth[node]
+    each = tables.largest_reward * ((1.0 - gamma**left) / (1.0 - gamma) if gamma < 1.0 else left)
+    return max(each, 0.0) * (last - first)
 
-    Without a policy of the model's there is one for each action: repeat it where it is legal.
-    """
-    r, model = momdp.reachable, momdp.view.kernel_model
+
+@kernel
+def tabled_default(tree: ScenarioTree, tables: BoundTables, node: int, state: int) -> float:
+    """ℓ₀ from the tables: the sum over the node's scenarios, for the best default policy."""
+    best = -np.inf
+    for policy in range(tables.default.shape[0]):
+        total = 0.0
+        for i in range(tree.phi[node], tree.phi[node] + tree.phi_size[node]):
+            total += tables.default[policy, state, tree.joint[tree.theta[i]]]
+        best = max(best, total)
+    return best
+
+
+@kernel
+def simulated_default(
+    model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int
+) -> tuple[float, int]:
+    """ℓ₀ by simulation, for the best default policy; and DONE, or the action that raised an error."""
     if model.functions[abi.POLICY] != 0:
-        policy = np.zeros(r.states, np.int64)
-        for state in range(1, r.states):
-            pairs = r.actions(state)
-            chosen = {int(abi.policy(model, r.graph.states, state, u)) for u in _TRIED}
-            if len(chosen) > 1:
-                return []
-            policy[state] = pairs[list(r.graph.action[pairs]).index(chosen.pop())]
-        return [policy]
-    return [repeated_action(momdp, a) for a in range(model.actions)]
+        return simulate_policy(model, tree, scratch, settings, node, _MODEL_POLICY)
+    best = -np.inf
+    for a in range(model.actions):
+        if abi.legal(model, tree.x, node, a):
+            repeated, failed = simulate_policy(model, tree, scratch, settings, node, a)
+            if failed != DONE:
+                return 0.0, failed
+            best = max(best, repeated)
+    return best, DONE
 
 
-@inlined
-def joint_number(bounds: Bounds, thetas: Words, t: int) -> int:
-    """The number of a θ among all joint values; 0 where they are not listed."""
-    joint = 0
-    for c in range(bounds.mask.shape[0]):
-        for row in range(bounds.offsets[c], bounds.offsets[c + 1]):
-            same = True
-            for w in range(bounds.mask.shape[1]):
-                if (thetas[t, w] ^ bounds.value[row, w]) & bounds.mask[c, w]:
-                    same = False
-                    break
-            if same:
-                joint += (row - bounds.offsets[c]) * bounds.stride[c]
+@kernel
+def simulate_policy(
+    model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int, repeated: int
+) -> tuple[float, int]:
+    """The sum over the node's scenarios of a policy's return; and DONE, or the action that raised an error.
+
+    The policy is the model's, or takes `repeated` where that is legal and else the first legal action.
+    """
+    out = scratch.outcomes
+    total = 0.0
+    for i in range(tree.phi[node], tree.phi[node] + tree.phi_size[node]):
+        scenario, discount = tree.scenario[i], 1.0
+        load_scenario(tree, scratch, node, i)
+        for step in range(tree.depth[node], settings.search_depth):
+            a = repeated
+            if repeated == _MODEL_POLICY:
+                a = abi.policy(model, scratch.x, 0, random_number(tree, scenario, step, DEFAULT_ACTION))
+            elif not abi.legal(model, scratch.x, 0, a):
+                a = 0
+                while not abi.legal(model, scratch.x, 0, a):
+                    a += 1
+            u = random_number(tree, scenario, step, NEXT_STATE)
+            v = random_number(tree, scenario, step, OBSERVATION)
+            j, _, reward = simulate(model, scratch.x, scratch.theta, a, u, v, out)
+            if j == RAISED:
+                return 0.0, a
+            total += discount * reward
+            discount *= settings.gamma
+            tree.counts[STEPS] += 1
+            if abi.terminal(model, out.y, j):
                 break
-    return joint
+            for w in range(scratch.x.shape[1]):
+                scratch.x[0, w] = out.y[j, w]
+            for w in range(scratch.theta.shape[1]):
+                scratch.theta[0, w] = out.theta[0, w]
+    return total, DONE

@@ -1,4 +1,4 @@
-"""Policies of SARSOP in files: α-vectors, and what they were made for."""
+"""Policy files: the α-vectors of a solved model, with a fingerprint of the model."""
 
 import zipfile
 import zlib
@@ -9,14 +9,14 @@ import numpy as np
 
 from pomdplite.errors import UsageError
 from pomdplite.mdp.momdp import Momdp
-from pomdplite.planners.sarsop import search as av
-from pomdplite.planners.sarsop.search import Problem, Vectors
+from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
+from pomdplite.planners.sarsop.vectors import AlphaVectors, add_vector, allocate_vectors
 
 _FORMAT = "pomdplite sarsop 1"
 
 
-def save(path: Path, momdp: Momdp, vectors: Vectors, bounds: tuple[float, float]) -> None:
-    """Write vectors and bounds to a file that `load` takes."""
+def save(path: Path, momdp: Momdp, vectors: AlphaVectors, bounds: tuple[float, float]) -> None:
+    """Write vectors and bounds to a file that `load` reads."""
     with path.open("wb") as file:
         np.savez_compressed(
             file, format=np.array(_FORMAT), model=np.array(fingerprint(momdp)), value=vectors.value,
@@ -25,44 +25,51 @@ def save(path: Path, momdp: Momdp, vectors: Vectors, bounds: tuple[float, float]
 
 
 def fingerprint(momdp: Momdp) -> str:
-    """What a policy must have been made for: sizes, states, numbers and discount."""
-    r, joint = momdp.reachable, momdp.joint
-    n = r.distinct_count
+    """What identifies the model that a policy was made for: its sizes, discount, states and numbers."""
+    reachable, joint = momdp.reachable, momdp.joint
+    graph, distinct, steps = reachable.graph, reachable.distinct, reachable.distinct_count
     numbers = sha256()
-    for a in (r.graph.states, r.graph.first, r.graph.action, r.graph.step, r.graph.next, joint.size, joint.stride,
-              joint.later, r.distinct.component[:n], r.distinct.branches[:n], r.distinct.outcomes[:n],
-              momdp.prior):  # fmt: skip
-        numbers.update(np.ascontiguousarray(a).tobytes())
-    for row in range(n):
-        numbers.update(np.concatenate([a.ravel() for a in r.likelihood(row)]).tobytes())
-    model = momdp.view.model
-    return f"{r.states} states, {momdp.values} values of θ, discount {model.discount!r}, {numbers.hexdigest()}"
+    for array in (
+        graph.states, graph.first, graph.action, graph.step, graph.next, joint.size, joint.stride, joint.later,
+        distinct.component[:steps], distinct.branches[:steps], distinct.outcomes[:steps], momdp.prior,
+    ):  # fmt: skip
+        numbers.update(np.ascontiguousarray(array).tobytes())
+    for step in range(steps):
+        numbers.update(np.concatenate([array.ravel() for array in reachable.likelihood(step)]).tobytes())
+    discount = momdp.view.model.discount
+    return f"{reachable.states} states, {momdp.values} values of θ, discount {discount!r}, {numbers.hexdigest()}"
 
 
-def load(path: Path, momdp: Momdp, problem: Problem) -> tuple[Vectors, tuple[float, float]]:
-    """The vectors and bounds of a file; UsageError if it is missing, damaged or made for another model."""
+def load(path: Path, momdp: Momdp, model: GroupedMomdp) -> tuple[AlphaVectors, tuple[float, float]]:
+    """The vectors and bounds in a file; UsageError if it is missing, damaged or made for another model."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            made, model = str(file["format"]), str(file["model"])
+            version, made_for = str(file["format"]), str(file["model"])
             value, words, action, bounds = (file[name] for name in ("value", "state", "action", "bounds"))
     except FileNotFoundError:
         raise UsageError(f"there is no policy file {path}.") from None
     except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        raise UsageError(f"{path} is no policy file of SARSOP, or it is damaged.") from None
-    if made != _FORMAT:
-        raise UsageError(f"{path} is a policy file of another version: {made!r}, not {_FORMAT!r}.")
-    ours = fingerprint(momdp)
-    if model != ours:
-        here, there = ours.rpartition(", ")[0], model.rpartition(", ")[0]
-        other = f"it has {there}, {momdp.view.model.name} {here}" if here != there else "its numbers are others"
-        raise UsageError(f"{path} is the policy of another model: {other}.")
-    sizes = (value.ndim, value.shape[1:], words.shape, action.shape, bounds.shape)
+        raise UsageError(f"{path} is not a SARSOP policy file, or it is damaged.") from None
+    if version != _FORMAT:
+        raise UsageError(f"{path} is a policy file of another version: {version!r}, not {_FORMAT!r}.")
+    _check_model(path, momdp, made_for)
+    shapes = (value.ndim, value.shape[1:], words.shape, action.shape, bounds.shape)
     width = momdp.reachable.graph.states.shape[1]
-    if sizes != (2, (momdp.values,), (len(value), width), (len(value),), (2,)) or not np.isfinite(value).all():
-        raise UsageError(f"{path} is damaged: its α-vectors are not what its model needs.")
-    g, counts = av.empty_vectors(problem, len(value)), np.zeros(6, np.int64)
+    if shapes != (2, (momdp.values,), (len(value), width), (len(value),), (2,)) or not np.isfinite(value).all():
+        raise UsageError(f"{path} is damaged: its α-vectors do not fit its model.")
+    vectors = allocate_vectors(model, len(value))
     for row, state, number in zip(value, words, action, strict=True):
-        av.add_vector(g, counts, momdp.reachable.find(state), int(number), row)
-    if (g.newest[1:] < 0).any():
+        add_vector(vectors, momdp.reachable.find(state), int(number), row)
+    if (vectors.newest[1:] < 0).any():
         raise UsageError(f"{path} is damaged: it has no α-vector for some state.")
-    return g, (float(bounds[0]), float(bounds[1]))
+    return vectors, (float(bounds[0]), float(bounds[1]))
+
+
+def _check_model(path: Path, momdp: Momdp, made_for: str) -> None:
+    """Raise a UsageError that names the difference if the policy was made for another model."""
+    expected = fingerprint(momdp)
+    if made_for == expected:
+        return
+    ours, theirs = expected.rpartition(", ")[0], made_for.rpartition(", ")[0]
+    difference = "its numbers differ" if ours == theirs else f"it has {theirs}; {momdp.view.model.name} has {ours}"
+    raise UsageError(f"{path} is the policy of another model: {difference}.")

@@ -1,116 +1,141 @@
-"""What SARSOP throws away: α-vectors and sampled beliefs that nothing needs any more."""
+"""Prune: remove the α-vectors and the sampled beliefs that are no longer needed."""
 
-from pomdplite.compile.jit import Flags, Ints, Small, kernel
-from pomdplite.planners.sarsop import search as av
-from pomdplite.planners.sarsop.search import EDGES, GROUPS, NODES, NOW, PAIRS, VECTORS, Nodes, Problem, Scratch, Vectors
+from pomdplite.compile.jit import Flags, Small, kernel
+from pomdplite.planners.sarsop.bounds import BoundScratch, implied, look_ahead, update_node_lower
+from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
+from pomdplite.planners.sarsop.tree import (
+    EDGES,
+    GROUPS,
+    NODES,
+    PAIRS,
+    BeliefTree,
+    edge_base,
+    expanded,
+    is_point,
+    link_by_time,
+    make_leaf,
+    node_slot,
+    unlink,
+)
+from pomdplite.planners.sarsop.vectors import VECTORS, AlphaVectors
 
 
 @kernel
-def reached(p: Problem, t: Nodes, s: Scratch, flags: Flags, stack: Small) -> None:
-    """Flag the nodes that actions which may be optimal lead to."""
-    flags[0] = True
+def flag_reachable(
+    model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, reachable: Flags, stack: Small
+) -> None:
+    """Flag the nodes that can be reached by actions that may be optimal: Q̄(b, a) ≥ max{V̲(b), max_a' Q̲(b, a')}."""
+    reachable[0] = True
     count = 1
     stack[0] = 0
     while count > 0:
         count -= 1
         node = stack[count]
-        if t.edge[node] < 0:
+        if not expanded(tree, node):
             continue
-        av.look_ahead(p, t, s, node)
-        x = t.state[node]
-        best = t.low[node]
-        for i in range(p.graph.first[x + 1] - p.graph.first[x]):
-            best = max(best, s.q_low[i])
-        base = t.edge[node] - p.first_edge[p.first[x]]
-        for edge in range(p.first_edge[p.first[x]], p.first_edge[p.first[x + 1]]):
-            child = t.edge_child[base + edge]
-            if child >= 0 and not flags[child] and s.q_high[p.pair[edge] - p.graph.first[x]] >= best:
-                flags[child] = True
+        look_ahead(model, tree, scratch, node)
+        x, base = tree.state[node], edge_base(model, tree, node)
+        best = tree.lower[node]
+        for i in range(model.graph.first[x + 1] - model.graph.first[x]):
+            best = max(best, scratch.q_lower[i])
+        for outcome in range(model.first_outcome[model.first_group[x]], model.first_outcome[model.first_group[x + 1]]):
+            child = tree.edge_child[base + outcome]
+            action = model.pair[outcome] - model.graph.first[x]
+            if child >= 0 and not reachable[child] and scratch.q_upper[action] >= best:
+                reachable[child] = True
                 stack[count] = child
                 count += 1
 
 
 @kernel
-def prune(g: Vectors, t: Nodes, counts: Ints, flags: Flags, new: Small, first: int) -> None:
-    """Drop the vectors that are best at no flagged node; `new` has -1 for each vector.
+def prune_vectors(vectors: AlphaVectors, tree: BeliefTree, reachable: Flags, number: Small, initial: int) -> None:
+    """Remove the vectors that are best at no reachable node; `number` has -1 for each vector, and is overwritten.
 
-    The `first` ones stay, and what a kept vector was made of stays: then looking one step ahead is never worth less
-    than a vector promises, at whatever belief, so a policy has at least its lower bound.
+    The first `initial` vectors stay, and so do the successors of a vector that stays: then looking one step ahead is,
+    at any belief, worth at least what a vector promises, so the policy is worth at least its lower bound.
     """
-    for node in range(flags.shape[0]):
-        if flags[node]:
-            av.look_own(g, t, node, counts[NOW])
-            new[t.vector[node]] = 0
-    for s in range(g.newest.shape[0]):
-        g.newest[s] = -1
-    for a in range(new.shape[0] - 1, -1, -1):  # a vector is older than those that it was used for
-        if a < first:
-            new[a] = 0
-        elif new[a] == 0:
-            for i in range(g.follow.shape[1]):
-                if g.follow[a, i] >= 0:
-                    new[g.follow[a, i]] = 0
-    count = 0
-    for a in range(new.shape[0]):
-        if new[a] == 0:
-            new[a] = count
-            for j in range(g.value.shape[1]):
-                g.value[count, j] = g.value[a, j]
-            for i in range(g.follow.shape[1]):
-                g.follow[count, i] = new[g.follow[a, i]] if a >= first and g.follow[a, i] >= 0 else -1
-            g.state[count], g.action[count], g.made[count] = g.state[a], g.action[a], g.made[a]
-            g.next[count] = g.newest[g.state[a]]
-            g.newest[g.state[a]] = count
-            count += 1
-    counts[VECTORS] = count
-    for node in range(counts[NODES]):
-        if t.vector[node] >= 0:
-            t.vector[node] = new[t.vector[node]]
-    for edge in range(counts[EDGES]):
-        if t.edge_vector[edge] >= 0:
-            t.edge_vector[edge] = new[t.edge_vector[edge]]
+    for node in range(reachable.shape[0]):
+        if reachable[node]:
+            update_node_lower(vectors, tree, node)
+            number[tree.vector[node]] = 0
+    for alpha in range(number.shape[0] - 1, -1, -1):  # a vector is older than those that are backed up from it
+        if alpha < initial:
+            number[alpha] = 0
+        elif number[alpha] == 0:
+            for i in range(vectors.successors.shape[1]):
+                if vectors.successors[alpha, i] >= 0:
+                    number[vectors.successors[alpha, i]] = 0
+    compact_vectors(vectors, number, initial)
+    for node in range(tree.counts[NODES]):
+        if tree.vector[node] >= 0:
+            tree.vector[node] = number[tree.vector[node]]
+    for edge in range(tree.counts[EDGES]):
+        if tree.edge_vector[edge] >= 0:
+            tree.edge_vector[edge] = number[tree.edge_vector[edge]]
 
 
 @kernel
-def thin(t: Nodes, worth: float, states: int) -> None:
-    """Take from the lists the points that others imply."""
-    for s in range(1, states):
-        point = t.latest[s]
+def compact_vectors(vectors: AlphaVectors, number: Small, initial: int) -> None:
+    """Keep the vectors that `number` has 0 for, in their order, and write their new numbers there."""
+    for state in range(vectors.newest.shape[0]):
+        vectors.newest[state] = -1
+    count = 0
+    for alpha in range(number.shape[0]):
+        if number[alpha] != 0:
+            continue
+        number[alpha] = count
+        for j in range(vectors.value.shape[1]):
+            vectors.value[count, j] = vectors.value[alpha, j]
+        for i in range(vectors.successors.shape[1]):
+            successor = vectors.successors[alpha, i]
+            vectors.successors[count, i] = number[successor] if alpha >= initial and successor >= 0 else -1
+        state = vectors.state[alpha]
+        vectors.state[count], vectors.action[count] = state, vectors.action[alpha]
+        vectors.added[count] = vectors.added[alpha]
+        vectors.next[count] = vectors.newest[state]
+        vectors.newest[state] = count
+        count += 1
+    vectors.counts[VECTORS] = count
+
+
+@kernel
+def prune_points(tree: BeliefTree, worth: float) -> None:
+    """Remove from the lists the points that others imply, up to `worth`."""
+    for state in range(1, tree.newest_point.shape[0]):
+        point = tree.newest_point[state]
         while point >= 0:
-            older = t.older[point]
-            if av.implied(t, point, worth):
-                av.unlink(t, point)
+            older = tree.older[point]
+            if implied(tree, point, worth):
+                unlink(tree, point)
             point = older
 
 
 @kernel
-def forget(p: Problem, t: Nodes, counts: Ints, most: int) -> None:
-    """Keep the root and the last changed points, without their edges."""
-    for i in range(t.table.shape[0]):
-        t.table[i] = -1
-    for s in range(t.latest.shape[0]):
-        t.latest[s] = -1
-    linked = 0
-    for node in range(counts[NODES]):
-        linked += t.newer[node] != -2
+def forget_edges(model: GroupedMomdp, tree: BeliefTree, most: int) -> None:
+    """Keep the root and the `most` points that were sampled last, without their edges; remove all other nodes."""
+    for slot in range(tree.table.shape[0]):
+        tree.table[slot] = -1
+    for state in range(tree.newest_point.shape[0]):
+        tree.newest_point[state] = -1
+    points = 0
+    for node in range(tree.counts[NODES]):
+        points += is_point(tree, node)
     count = 0
-    for node in range(counts[NODES]):
-        points = t.newer[node] != -2
-        linked -= points
-        if node > 0 and (not points or linked >= most):
+    for node in range(tree.counts[NODES]):
+        point = is_point(tree, node)
+        points -= point
+        if node > 0 and (not point or points >= most):
             continue
-        x = t.state[node]
-        t.state[count] = x
-        for j in range(t.belief.shape[1]):
-            t.belief[count, j] = t.belief[node, j]
-        t.corner[count], t.low[count], t.vector[count] = t.corner[node], t.low[node], t.vector[node]
-        t.looked[count], t.high[count], t.told[count] = t.looked[node], t.high[node], t.told[node]
-        t.changed[count] = t.changed[node]
-        t.edge[count] = t.group[count] = t.pair[count] = t.bin[count] = -1
-        t.newer[count] = t.older[count] = -2
-        t.table[av.find_node(p, t, x, t.belief[count])] = count
-        if points:
-            av.link_by_time(t, count)
+        tree.state[count] = tree.state[node]
+        for j in range(tree.belief.shape[1]):
+            tree.belief[count, j] = tree.belief[node, j]
+        tree.corner[count], tree.lower[count], tree.upper[count] = tree.corner[node], tree.lower[node], tree.upper[node]
+        tree.vector[count], tree.vectors_seen[count] = tree.vector[node], tree.vectors_seen[node]
+        tree.published[count], tree.changed[count] = tree.published[node], tree.changed[node]
+        make_leaf(tree, count)
+        tree.table[node_slot(model, tree, tree.state[count], tree.belief[count])] = count
+        if point:
+            link_by_time(tree, count)
         count += 1
-    counts[NODES] = count
-    counts[EDGES] = counts[GROUPS] = counts[PAIRS] = 0
+    tree.counts[NODES] = count
+    tree.counts[EDGES] = tree.counts[GROUPS] = tree.counts[PAIRS] = 0

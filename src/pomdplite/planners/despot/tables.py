@@ -1,0 +1,115 @@
+"""Values of every x and θ, computed once for each model: DESPOT's initial bounds are looked up here.
+
+The upper bound is what an agent that knows θ can expect; the lower bounds are the values of the default policies.
+Where listing every x and θ takes too much memory, the tables are empty.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pomdplite.compile import abi
+from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
+from pomdplite.errors import TooLargeError
+from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
+from pomdplite.mdp.momdp import Momdp, momdp_form
+from pomdplite.mdp.reachable import reward_range
+from pomdplite.model.model import Model
+
+_STATE_LIMIT = 300_000  # values of x that are listed
+_TRIED = (0.03, 0.21, 0.5, 0.79, 0.97)  # random numbers that show whether a policy is random
+
+
+class BoundTables(NamedTuple):
+    """Values of every x and θ."""
+
+    states: Words  # [state, x_words] of the graph over x; none if the tables are empty
+    table: Small  # hash table of states
+    full_information: Floats  # [state, joint θ] V_θ(x) of an agent that knows θ
+    default: Floats  # [policy, state, joint θ] of the default policies; empty if they have to be simulated
+    mask: Words  # [component, theta_words] the bits of θ that hold the component
+    value: Words  # [row, theta_words] the θ of a row
+    offsets: Ints  # [component + 1] the rows of each component
+    stride: Ints  # [component]
+    largest_reward: float  # for models with empty tables and no upper bound of their own
+
+
+def bound_tables(model: Model) -> BoundTables:
+    """The tables of a model, empty if they do not fit."""
+    try:
+        momdp = momdp_form(model, limit=_STATE_LIMIT)
+        values = full_information_values(momdp, model.discount)
+    except TooLargeError:
+        return _empty_tables(model)
+    table, graph = momdp.view.table, momdp.reachable.graph
+    mask = np.zeros((table.blocks, model.hidden.words), np.uint64)
+    for c in range(table.blocks):
+        for row in range(table.offsets[c], table.offsets[c + 1]):
+            mask[c] |= table.theta[row] ^ table.theta[-1]
+    default = np.zeros((0, 0, 0))
+    policies = default_policies(momdp)
+    if model.discount < 1 and len(policies) * values.nbytes <= MEMORY:
+        default = np.array([policy_values(momdp, pairs, model.discount) for pairs in policies])
+        default = default.reshape(-1, *values.shape)
+    return BoundTables(
+        states=graph.states,
+        table=graph.table,
+        full_information=values,
+        default=default,
+        mask=mask,
+        value=table.theta,
+        offsets=table.offsets,
+        stride=momdp.joint.stride,
+        largest_reward=0.0,
+    )
+
+
+def _empty_tables(model: Model) -> BoundTables:
+    _, largest = reward_range(model.compiled_form.kernel_view())
+    no_theta = np.zeros((0, model.hidden.words), np.uint64)
+    return BoundTables(
+        states=np.zeros((0, model.state.words), np.uint64),
+        table=np.zeros(1, np.int32),
+        full_information=np.zeros((0, 0)),
+        default=np.zeros((0, 0, 0)),
+        mask=no_theta,
+        value=no_theta,
+        offsets=np.zeros(1, np.int64),
+        stride=np.zeros(0, np.int64),
+        largest_reward=largest,
+    )
+
+
+def default_policies(momdp: Momdp) -> list[Ints]:
+    """The pair that each default policy takes in each state; none if the model's policy is random.
+
+    A model without a policy of its own has one default policy for each action: repeat it wherever it is legal.
+    """
+    reachable, model = momdp.reachable, momdp.view.kernel_model
+    if model.functions[abi.POLICY] == 0:
+        return [repeated_action(momdp, a) for a in range(model.actions)]
+    policy = np.zeros(reachable.states, np.int64)
+    for state in range(1, reachable.states):
+        pairs = reachable.actions(state)
+        chosen = {int(abi.policy(model, reachable.graph.states, state, u)) for u in _TRIED}
+        if len(chosen) > 1:
+            return []
+        policy[state] = pairs[list(reachable.graph.action[pairs]).index(chosen.pop())]
+    return [policy]
+
+
+@inlined
+def joint_number(tables: BoundTables, thetas: Words, i: int) -> int:
+    """The number of thetas[i] among the joint values of θ; 0 if the tables are empty."""
+    joint = 0
+    for c in range(tables.mask.shape[0]):
+        for row in range(tables.offsets[c], tables.offsets[c + 1]):
+            same = True
+            for w in range(tables.mask.shape[1]):
+                if (thetas[i, w] ^ tables.value[row, w]) & tables.mask[c, w]:
+                    same = False
+                    break
+            if same:
+                joint += (row - tables.offsets[c]) * tables.stride[c]
+                break
+    return joint

@@ -1,0 +1,126 @@
+"""The model as SARSOP's kernels see it: the outcomes of each state's actions, in groups.
+
+An outcome is a pair (x', o) of a state-action. A group holds all outcomes of a state, whatever their action, that lead
+to one next state x' and leave θ unchanged: bounds after these are evaluated together (folding.py). An outcome of an
+action that may change θ is a group of its own. Outcomes that end the episode are left out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pomdplite.compile.jit import Flags, Floats, Ints, Small, inlined
+from pomdplite.mdp.distinct_steps import DistinctSteps
+from pomdplite.mdp.momdp import Joint, Momdp
+from pomdplite.mdp.reachable import Graph
+
+
+class GroupedMomdp(NamedTuple):
+    """A model in mixed-observability form with its outcomes in groups."""
+
+    graph: Graph
+    distinct: DistinctSteps
+    joint: Joint
+    offsets: Ints  # [component + 1] where each component starts in a list of all components' values
+    corner: Floats  # [state, joint value] V_θ(x), the value of an agent that knows θ
+    gamma: float
+    first_group: Ints  # [state + 1]
+    next_state: Small  # [group]
+    folded: Flags  # [group] whether it has several outcomes
+    first_outcome: Ints  # [group + 1]
+    pair: Ints  # [outcome] its state-action
+    likelihood: Ints  # [outcome] where P(x', o | x, θ, a) for each value of the component starts in distinct.pool
+    largest: Floats  # [outcome] the largest of these likelihoods
+    hash_weights: Floats  # [joint value] for the hash of a belief
+
+
+def group_outcomes(momdp: Momdp, corner: Floats, gamma: float) -> GroupedMomdp:
+    """Sort the outcomes of every state's actions into groups."""
+    reachable, joint = momdp.reachable, momdp.joint
+    graph, distinct = reachable.graph, reachable.distinct
+    step = graph.step.astype(np.int64)
+    outcomes = distinct.outcomes[step].astype(np.int64)
+    pair = np.repeat(np.arange(len(step)), outcomes)
+    number = np.arange(len(pair)) - np.repeat(np.cumsum(outcomes) - outcomes, outcomes)
+    of = step[pair]
+    size, branches = joint.size[distinct.component[of]], distinct.branches[of].astype(np.int64)
+    block = distinct.at[of] + size + branches * size
+    likelihood = block + number * size
+    branch = distinct.pool[block + outcomes[pair] * size + number].astype(np.int64)
+    to = graph.next[joint.edge[pair] + branch]
+    state = np.repeat(np.arange(reachable.states), np.diff(graph.first))[pair]
+    width = joint.later.shape[1]
+    values = joint.size[distinct.component[step]][:, None]
+    changes = ((joint.later != np.arange(width)) & (np.arange(width) < values)).any(axis=1)
+    alone = np.where(changes[pair], np.arange(1, len(pair) + 1), 0)
+    largest = np.zeros(len(pair))
+    for v in range(width):
+        largest = np.maximum(largest, np.where(v < size, distinct.pool[likelihood + np.minimum(v, size - 1)], 0.0))
+    keep = np.lexsort((np.arange(len(pair)), alone, to, state))
+    keep = keep[to[keep] > 0]
+    pair, likelihood, largest, to, state, alone = (a[keep] for a in (pair, likelihood, largest, to, state, alone))
+    start = np.ones(len(pair), np.bool_)
+    start[1:] = (np.diff(state) != 0) | (np.diff(to) != 0) | (np.diff(alone) != 0)
+    first_outcome = np.append(np.flatnonzero(start), len(pair)).astype(np.int64)
+    return GroupedMomdp(
+        graph=graph,
+        distinct=distinct,
+        joint=joint,
+        offsets=momdp.view.table.offsets.astype(np.int64),
+        corner=corner,
+        gamma=float(gamma),
+        first_group=np.searchsorted(state[start], np.arange(reachable.states + 1)).astype(np.int64),
+        next_state=to[start].astype(np.int32),
+        folded=np.diff(first_outcome) > 1,
+        first_outcome=first_outcome,
+        pair=pair.astype(np.int64),
+        likelihood=likelihood.astype(np.int64),
+        largest=largest,
+        hash_weights=np.random.default_rng(0).random(momdp.values),
+    )
+
+
+class Widest(NamedTuple):
+    """The largest numbers of groups, outcomes and actions of one state, and of outcomes of one state-action."""
+
+    groups: int
+    outcomes: int
+    actions: int
+    outcomes_of_pair: int
+
+
+def widest(model: GroupedMomdp) -> Widest:
+    """What arrays must have room for."""
+    return Widest(
+        groups=int(np.diff(model.first_group).max()),
+        outcomes=int(np.diff(model.first_outcome[model.first_group]).max()),
+        actions=int(np.diff(model.graph.first).max()),
+        outcomes_of_pair=int(np.bincount(model.pair, minlength=1).max()),
+    )
+
+
+@inlined
+def component_of(model: GroupedMomdp, pair: int) -> int:
+    """The component of θ that a state-action depends on."""
+    return model.distinct.component[model.graph.step[pair]]
+
+
+@inlined
+def posterior(model: GroupedMomdp, b: Floats, outcome: int, after: Floats) -> float:
+    """P(outcome | b) b' into `after`, where b' = τ(b, a, outcome) is the next belief; P(outcome | b)."""
+    pair, likelihoods = model.pair[outcome], model.likelihood[outcome]
+    component = component_of(model, pair)
+    size, stride = model.joint.size[component], model.joint.stride[component]
+    for j in range(b.shape[0]):
+        after[j] = 0.0
+    chance = 0.0
+    for block in range(0, b.shape[0], size * stride):
+        for v in range(size):
+            likelihood = model.distinct.pool[likelihoods + v]
+            if likelihood > 0.0:
+                there = block + model.joint.later[pair, v] * stride
+                here = block + v * stride
+                for k in range(stride):
+                    after[there + k] += likelihood * b[here + k]
+                    chance += likelihood * b[here + k]
+    return chance

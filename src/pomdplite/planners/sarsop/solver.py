@@ -1,0 +1,174 @@
+"""The main loop of SARSOP (Kurniawati, Hsu, Lee 2008, Algorithm 1).
+
+    initialize Γ and V̄, and make b₀ the root of T_R
+    repeat until the bounds at the root are close or the budget is spent
+        Sample(T_R, Γ)
+        Backup(T_R, Γ, b) for the beliefs b on the sampled path
+        Prune(T_R, Γ)
+
+Γ starts with the policies that repeat one action, and V̄ with the values of an agent that knows θ. ε of Sample is half
+of the present gap at the root. Sampling ends early, without losing what was found, when the user presses Ctrl-C.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.mdp.full_information import policy_values, repeated_action
+from pomdplite.mdp.momdp import Momdp
+from pomdplite.planners.sarsop.bounds import allocate_scratch, update_node_lower
+from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
+from pomdplite.planners.sarsop.pruning import flag_reachable, forget_edges, prune_points, prune_vectors
+from pomdplite.planners.sarsop.search import WORTH, trial
+from pomdplite.planners.sarsop.tree import (
+    NODES,
+    BeliefTree,
+    allocate_tree,
+    make_node,
+    node_bytes,
+    point_count,
+    with_room_for_one,
+)
+from pomdplite.planners.sarsop.vectors import VECTORS, AlphaVectors, add_policy, allocate_vectors, trimmed, vector_bytes
+
+_DEPTH = 500  # of the longest path
+_EPSILON = 0.5  # of the gap at the root: ε
+_NODE_LIMIT, _VECTOR_LIMIT = 500_000, 500_000
+_VECTOR_SHARE = 0.4  # of the memory; the rest is for nodes
+_GROWTH = 1.3  # of the number of vectors between two prunings
+_REPORT_INTERVAL = 1.0  # seconds
+
+
+@dataclass(frozen=True)
+class SarsopProgress:
+    """How far solving has come."""
+
+    seconds: float
+    trials: int
+    lower: float  # V̲(b₀)
+    upper: float  # V̄(b₀)
+    vectors: int
+    points: int  # of the sawtooth bound
+
+
+class SarsopSolver:
+    """Γ and T_R while they grow."""
+
+    def __init__(self, momdp: Momdp, model: GroupedMomdp, memory: float) -> None:
+        self.momdp, self.model = momdp, model
+        states, values = model.corner.shape
+        available = memory * 1e9 - model.corner.nbytes
+        vectors = min(_VECTOR_LIMIT, int(_VECTOR_SHARE * available / vector_bytes(model)))
+        nodes = min(_NODE_LIMIT, int((1 - _VECTOR_SHARE) * available / node_bytes(model)))
+        self.depth = min(_DEPTH, nodes // 4, vectors // 4)
+        if self.depth < 2:
+            raise TooLargeError(
+                f"{momdp.view.model.name}: {values:,} joint values of θ and {states:,} states leave no room for "
+                f"α-vectors in {memory:g} GB."
+            )
+        self.vectors, self.tree = allocate_vectors(model, vectors), allocate_tree(model, nodes)
+        self.scratch = allocate_scratch(model, self.depth)
+        self.trials = 0
+        self.out_of_memory = False  # before the budget was spent
+        self._kept = 0  # vectors after the last pruning
+        self._add_initial_vectors()
+        self._initial = int(self.vectors.counts[VECTORS])
+        root = int(momdp.reachable.find(momdp.view.root()))
+        make_node(model, self.tree, root, momdp.prior, np.inf)
+        update_node_lower(self.vectors, self.tree, 0)
+
+    def _add_initial_vectors(self) -> None:
+        """The values of the policies that repeat one action wherever it is legal, and else take the first legal one."""
+        name, actions = self.momdp.view.model.name, len(self.momdp.view.model.actions)
+        found = False
+        for action in range(actions):
+            try:
+                values = policy_values(self.momdp, repeated_action(self.momdp, action), self.model.gamma)
+            except NotConvergingError:
+                continue
+            if not np.isfinite(values).all():
+                continue
+            found = True
+            if self.vectors.counts[VECTORS] + len(values) > len(self.vectors.value) - self.depth:
+                raise TooLargeError(
+                    f"{name}: the initial α-vectors, {len(values):,} for each action, do not fit in memory."
+                )
+            add_policy(self.vectors, action, values)
+        if not found:
+            raise NotConvergingError(f"{name}: with discount 1, no policy that repeats an action has a finite value.")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """V̲(b₀) and V̄(b₀)."""
+        lower = float(self.tree.lower[0])
+        return lower, max(float(self.tree.upper[0]), lower)
+
+    def solve(
+        self,
+        solve_time: float,
+        precision: float,
+        solve_trials: int | None,
+        progress: Callable[[SarsopProgress], None] | None,
+        now: Callable[[], float],
+    ) -> None:
+        """Sample, back up and prune until the bounds are close or the budget is spent; Ctrl-C ends it, too."""
+        started = reported = now()
+        try:
+            while True:
+                lower, upper = self.bounds
+                time = now()
+                over = upper - lower <= precision or time - started >= solve_time or self.trials == solve_trials
+                if progress is not None and (over or time - reported >= _REPORT_INTERVAL):
+                    reported = time
+                    progress(self._progress(time - started))
+                if over:
+                    break
+                if not self._make_room():
+                    self.out_of_memory = True
+                    break
+                epsilon = max(_EPSILON * (upper - lower), 0.9 * precision)
+                trial(self.model, self.vectors, self.tree, self.scratch, epsilon)
+                self.trials += 1
+                if self.trials == 1:
+                    self._prune()
+                    started = now()  # the kernels may have had to be compiled until here
+        except KeyboardInterrupt:
+            if self.trials == 0:
+                raise
+
+    def _progress(self, seconds: float) -> SarsopProgress:
+        lower, upper = self.bounds
+        return SarsopProgress(
+            seconds=seconds,
+            trials=self.trials,
+            lower=lower,
+            upper=upper,
+            vectors=int(self.vectors.counts[VECTORS]),
+            points=point_count(self.tree),
+        )
+
+    def _make_room(self) -> bool:
+        """Prune if the sets have grown; False if the vectors of one more path do not fit."""
+        vectors, capacity = self.vectors.counts, len(self.vectors.value)
+        if vectors[VECTORS] + self.depth > capacity or vectors[VECTORS] > _GROWTH * self._kept + 50:
+            self._prune()
+        if self.tree.counts[NODES] + self.depth > len(self.tree.state):
+            forget_edges(self.model, self.tree, int(0.5 * len(self.tree.state)))
+            self.tree.bins[:] = 0.0
+        return bool(vectors[VECTORS] + self.depth <= capacity)
+
+    def _prune(self) -> None:
+        """Remove vectors and points that are not needed."""
+        nodes, vectors = int(self.tree.counts[NODES]), int(self.vectors.counts[VECTORS])
+        reachable, number = np.zeros(nodes, np.bool_), np.full(vectors, -1, np.int32)
+        flag_reachable(self.model, self.tree, self.scratch, reachable, np.zeros(nodes, np.int32))
+        prune_vectors(self.vectors, self.tree, reachable, number, self._initial)
+        self._kept = int(self.vectors.counts[VECTORS])
+        prune_points(self.tree, WORTH * (self.tree.upper[0] - self.tree.lower[0]))
+
+    def result(self) -> tuple[AlphaVectors, BeliefTree]:
+        """Γ, and the points of the sawtooth bound with room for one more node, in no more memory than they need."""
+        forget_edges(self.model, self.tree, len(self.tree.state))
+        return trimmed(self.vectors), with_room_for_one(self.model, self.tree)

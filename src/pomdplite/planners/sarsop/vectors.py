@@ -1,0 +1,91 @@
+"""The set Γ of α-vectors: V̲(x, b) = max_{α ∈ Γ_x} Σ_j b(j) α(j).
+
+Vectors are numbered in the order in which they were added, and each state has a list of its vectors from the newest
+to the oldest. A clock counts additions, so that a belief need only look at vectors added since it last looked.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pomdplite.compile.jit import Floats, Ints, Small, kernel
+from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, widest
+
+# Indices into AlphaVectors.counts.
+VECTORS, VECTOR_CLOCK = range(2)
+
+
+class AlphaVectors(NamedTuple):
+    """Γ, with the action and the successors of each vector."""
+
+    value: Floats  # [vector, joint value] α
+    state: Small  # [vector] x
+    action: Small  # [vector]
+    added: Ints  # [vector] when, on the clock
+    successors: Small  # [vector, outcome] the vectors it was backed up from, then -1; of no meaning for initial ones
+    next: Small  # [vector] the one added before it for the same state, -1 if there is none
+    # Per vector up to here.
+    newest: Small  # [state] the vector added last, -1 if there is none
+    counts: Ints  # [2]
+
+
+_PER_VECTOR = AlphaVectors._fields[: AlphaVectors._fields.index("newest")]
+
+
+def allocate_vectors(model: GroupedMomdp, count: int) -> AlphaVectors:
+    """Space for so many vectors; the operating system commits memory as it is used."""
+    states, values = model.corner.shape
+    return AlphaVectors(
+        value=np.empty((count, values)),
+        state=np.zeros(count, np.int32),
+        action=np.zeros(count, np.int32),
+        added=np.zeros(count, np.int64),
+        successors=np.zeros((count, widest(model).outcomes_of_pair), np.int32),
+        next=np.zeros(count, np.int32),
+        newest=np.full(states, -1, np.int32),
+        counts=np.zeros(2, np.int64),
+    )
+
+
+def vector_bytes(model: GroupedMomdp) -> int:
+    """What one vector takes."""
+    return 8 * model.corner.shape[1] + 4 * widest(model).outcomes_of_pair + 28
+
+
+def trimmed(vectors: AlphaVectors) -> AlphaVectors:
+    """The same vectors in no more memory than they need."""
+    count = int(vectors.counts[VECTORS])
+    return vectors._replace(**{name: getattr(vectors, name)[:count].copy() for name in _PER_VECTOR})
+
+
+@kernel
+def add_vector(vectors: AlphaVectors, state: int, action: int, value: Floats) -> int:
+    """Add a vector to Γ_x; its number."""
+    alpha = vectors.counts[VECTORS]
+    vectors.counts[VECTORS] += 1
+    vectors.counts[VECTOR_CLOCK] += 1
+    for j in range(value.shape[0]):
+        vectors.value[alpha, j] = value[j]
+    vectors.state[alpha], vectors.action[alpha] = state, action
+    vectors.added[alpha] = vectors.counts[VECTOR_CLOCK]
+    vectors.next[alpha] = vectors.newest[state]
+    vectors.newest[state] = alpha
+    return alpha
+
+
+@kernel
+def add_policy(vectors: AlphaVectors, action: int, values: Floats) -> None:
+    """Add a policy's values [state, joint value] to each state where no vector is at least as good everywhere."""
+    for state in range(1, values.shape[0]):
+        alpha = vectors.newest[state]
+        while alpha >= 0:
+            dominates = True
+            for j in range(values.shape[1]):
+                if values[state, j] > vectors.value[alpha, j]:
+                    dominates = False
+                    break
+            if dominates:
+                break
+            alpha = vectors.next[alpha]
+        if alpha < 0:
+            add_vector(vectors, state, action, values[state])
