@@ -203,11 +203,11 @@ def _search_speed(name: str, **parameters: object) -> tuple[float, float]:
     simulations = steps = seconds = 0.0
     for _ in range(5):
         decision = planner.decide()
-        simulations += decision.simulations
-        steps += decision.steps
+        simulations += decision.solution.simulations
+        steps += decision.solution.steps
         seconds += decision.seconds
         result = world.step(decision.action)
-        planner.advance(decision.action, result.y, result.o)
+        planner.update(decision.action, result.y, result.o)
     return simulations / seconds, steps / seconds
 
 
@@ -261,7 +261,7 @@ def _growth() -> None:
         for _ in range(10):
             action = planner.decide().action
             result = world.step(action)
-            planner.advance(action, result.y, result.o)
+            planner.update(action, result.y, result.o)
         seconds = (time.perf_counter() - started) / 10
         row(f"Battleship(10,5), {particles} particles", f"{1e3 * seconds:.0f} ms/step", "one simulation")
 

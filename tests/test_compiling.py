@@ -138,7 +138,7 @@ def test_parameters_are_numbers_and_arrays_of_the_class_and_the_object():
 
     planner = pl.MeanMdp(Shelf())
     planner.reset()
-    assert planner.decide().mean_reward.tolist() == [4.5] * 3
+    assert planner.decide().solution.mean_reward.tolist() == [4.5] * 3
 
 
 def test_a_model_in_use_does_not_change():
@@ -226,7 +226,7 @@ def test_what_a_function_raises_is_told_with_its_place():
 def value_of(path: Path) -> list[float]:
     planner = pl.MeanMdp(pl.make_model(f"{path}:Bet"))
     planner.reset()
-    return planner.decide().mean_reward.tolist()
+    return planner.decide().solution.mean_reward.tolist()
 
 
 BET = """

@@ -84,7 +84,7 @@ def test_qmdp_and_despot_with_ample_budget_against_bayes_optimal(m):
     despot = pl.Despot(model, sims=2000, scenarios=3000)
     despot.reset(3)
     decision = despot.decide()
-    assert q[decision.action] >= best - 0.3, (q, decision.q)
+    assert q[decision.action] >= best - 0.3, (q, decision.solution.q)
     low, high = decision.bounds
     assert low <= high + 1e-9
     assert abs(low - best) < 0.6 and abs(high - low) < 0.6  # the scenarios' own sampling error
@@ -101,7 +101,7 @@ def pomcp_comes_close(m: Tables) -> None:
             if q[decision.action] >= max(q.values()) - 0.3:
                 break
         else:
-            raise AssertionError((planner.title, q, decision.q))
+            raise AssertionError((planner.title, q, decision.solution.q))
 
 
 @settings(max_examples=20, deadline=None)
@@ -132,8 +132,8 @@ def test_pomcps_particles_are_on_the_posterior(changes):
         for _ in range(4):
             a = planner.decide().action
             outcome = world.step(a)
-            planner.advance(a, outcome.y, outcome.o)
-            exact.advance(a, outcome.y, outcome.o)
+            planner._advance(a, outcome.y, outcome.o)
+            exact._advance(a, outcome.y, outcome.o)
             if outcome.over:
                 break
             for got, expected in zip(planner.belief.marginals(), exact.belief.marginals(), strict=True):
@@ -196,7 +196,7 @@ def test_despot_prunes_with_lambda():
         planner.reset(2)
     assert free.decide().value > dear.decide().value + 0.5
     assert dear.decide().name == "east"
-    assert dear.decide().deepest <= free.decide().deepest
+    assert dear.decide().solution.deepest <= free.decide().solution.deepest
 
 
 def test_qmdp_ties_decide_how_good_it_is():

@@ -94,7 +94,7 @@ def test_a_decision_tells_its_bounds():
     decision = planner.decide()
     low, high = decision.bounds
     assert decision.name == "listen" and low <= decision.value + 1e-9 and high - low < 0.01
-    assert "α-vectors" in decision.solver and np.isfinite(decision.q).all()
+    assert "α-vectors" in decision.solution.solver and np.isfinite(decision.solution.q).all()
 
 
 def test_progress_is_told_and_ctrl_c_keeps_what_was_found():

@@ -26,7 +26,7 @@ def test_dictionaries_and_classes_give_the_same_decisions():
     for planner in (table, own):
         planner.reset()
     for sound in ("hear-left", "hear-left", "hear-right"):
-        np.testing.assert_allclose(table.decide().q, own.decide().q, atol=1e-9)
+        np.testing.assert_allclose(table.decide().solution.q, own.decide().solution.q, atol=1e-9)
         for planner in (table, own):
             planner.update("listen", planner.state, sound)
     assert pl.check_model(table.model).ok

@@ -68,9 +68,9 @@ def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes
     decision = planner.decide()
     legal = [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(model.initial_state(), a)]
     assert decision.action in legal, "an illegal action was chosen"
-    assert sorted(decision.actions.tolist()) == legal, "the decision does not speak of every legal action"
-    assert np.isfinite(decision.q).all() and decision.seconds >= 0
-    rows = decision.table(model.actions)
+    assert sorted(decision.solution.actions.tolist()) == legal, "the decision does not speak of every legal action"
+    assert np.isfinite(decision.solution.q).all() and decision.seconds >= 0
+    rows = decision.table()
     assert rows[0].q >= decision.value - 1e-6 and all(abs(r.q - r.reward - r.bonus) < 1e-9 for r in rows)
     twin = pickle.loads(pickle.dumps(planner))
     twin.reset(seed)

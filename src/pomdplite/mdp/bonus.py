@@ -2,13 +2,13 @@
 
     RB(b, s, a) = β Σ_s' P(s' | b, s, a) ‖b_s' − b‖₁
 
-Here s' is what the agent gets to see, the next state together with the observation. With L(e, θ) the
-probability of outcome e under θ and P(e) = Σ_θ b(θ) L(e, θ), Bayes' rule gives b_e(θ) = b(θ) L(e, θ) / P(e), so
+Here s' is everything that the agent sees: the outcome e = (next state, observation). With L(e, θ) the probability of
+outcome e under θ and P(e) = Σ_θ b(θ) L(e, θ), Bayes' rule gives b_e(θ) = b(θ) L(e, θ) / P(e), so
 
     E‖b_e − b‖₁ = Σ_e Σ_θ b(θ) |L(e, θ) − P(e)|
 
-without a division. If (s, a) tells of one independent component only, the others do not move, and the change of
-the joint belief is that of the component.
+which needs no division. If (s, a) depends on a single independent component, the beliefs about the others do not
+change, and the change of the joint belief equals that of the component's belief.
 """
 
 from pomdplite.compile.jit import Floats, inlined
@@ -16,7 +16,7 @@ from pomdplite.compile.jit import Floats, inlined
 
 @inlined
 def expected_l1_change(b: Floats, likelihood: Floats) -> float:
-    """E‖b_e − b‖₁ for the belief b [n] and the likelihoods of the outcomes [e, n] (β = 1 in Definition 1)."""
+    """E‖b_e − b‖₁, Definition 1 with β = 1, for a belief b [n] and the likelihoods of the outcomes [e, n]."""
     change = 0.0
     for e in range(likelihood.shape[0]):
         chance = 0.0

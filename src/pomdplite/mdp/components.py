@@ -1,8 +1,9 @@
-"""Strongly connected components of the reachable graph, and the order of states that follows them.
+"""Strongly connected components of the reachable graph, and the numbering of states by component.
 
-A component is a set of states that can reach each other. Tarjan's algorithm (1972) finds the components
-successors first, which is the order to solve them in: when a component's turn comes, everything that it can
-leave to is solved. In RockSample a component is the grid for one set of sampled rocks, and the sets only grow.
+A component is a maximal set of states that can reach each other. Tarjan's algorithm (1972) finds components in reverse
+topological order, successors first. That is also the order in which to solve them: by the time a component is solved,
+everything outside it that it leads to already is. In RockSample a component is the grid for one set of sampled rocks,
+and these sets only grow.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,17 @@ import numpy as np
 
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Ints, Small, Words, allocating_kernel, kernel
-from pomdplite.mdp.distinct_steps import DistinctSteps, tells
+from pomdplite.mdp.distinct_steps import STEPS, DistinctSteps, depends_on_belief
+
+
+class StateActions(NamedTuple):
+    """The legal actions of every state and the next states that they lead to, in one numbering of the states."""
+
+    first: Ints  # [state + 1] the state's state-actions
+    first_edge: Ints  # [state + 1] its edges
+    action: Small  # [state-action]
+    step: Small  # [state-action] which of the distinct steps it is
+    next: Small  # [edge]
 
 
 class Components(NamedTuple):
@@ -19,39 +30,54 @@ class Components(NamedTuple):
 
     first: Ints  # [component + 1]
     of: Small  # [state]
-    touch: Words  # [component] bit (θ component mod 64) set where its steps tell of that component
+    touch: Words  # [component] bit (θ component mod 64) is set if a belief change there affects its steps
     first_next: Ints  # [component + 1] the components that it leads to
     next: Small
 
 
-def arrange(
-    model: KernelModel,
-    distinct: DistinctSteps,
-    distinct_count: int,
-    first: Ints,
-    first_edge: Ints,
-    action: Small,
-    step: Small,
-    next_: Small,
-) -> tuple[Ints, Components, tuple[Ints, Ints, Small, Small, Ints, Ints, Small]]:
-    """(old number of each new state, components, the graph's arrays in the new numbering)."""
-    n = len(first) - 1
-    of, order, count = _tarjan(first_edge, next_)
-    new_number = np.empty(n, np.int32)
-    new_number[order] = np.arange(n, dtype=np.int32)
+class Arrangement(NamedTuple):
+    """States renumbered by component, and each state's actions sorted into those that stay in it and the rest."""
+
+    order: Ints  # [new state] its old number
+    components: Components
+    state_actions: StateActions
+    split: Ints  # [state] the first state-action that does not stay in the component
+    split_edge: Ints  # [state] the first edge of that state-action
+
+
+class _Numbering(NamedTuple):
+    order: Ints  # [new state] its old number
+    new: Small  # [old state] its new number
+    component: Small  # [old state]
+
+
+def arrange(model: KernelModel, distinct: DistinctSteps, found: StateActions) -> Arrangement:
+    """Renumber the states by component, successors first."""
+    n = len(found.first) - 1
+    of, order, count = _tarjan(found.first_edge, found.next)
+    numbering = _Numbering(order=order, new=np.empty(n, np.int32), component=of)
+    numbering.new[order] = np.arange(n, dtype=np.int32)
+    arranged = StateActions(
+        first=np.zeros(n + 1, np.int64),
+        first_edge=np.zeros(n + 1, np.int64),
+        action=np.empty_like(found.action),
+        step=np.empty_like(found.step),
+        next=np.empty_like(found.next),
+    )
+    split, split_edge = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    _renumber(numbering, distinct, found, arranged, split, split_edge)
     component_of = of[order]
     bounds = np.searchsorted(component_of, np.arange(count + 1)).astype(np.int64)
-    pairs = np.empty_like(action), np.empty_like(step), np.empty_like(next_)
-    new_first, new_split, new_edge, new_split_edge = (np.zeros(n + 1, np.int64) for _ in range(4))
-    _renumber(
-        order, new_number, of, distinct, first, first_edge, action, step, next_,
-        new_first, new_split, new_edge, new_split_edge, *pairs,
-    )  # fmt: skip
-    told = np.array([tells(distinct, model, r) for r in range(distinct_count)], np.bool_)
-    touch = _touches(distinct, told, component_of, new_first, pairs[1], count)
-    first_next, component_next = _successors(bounds, component_of, new_edge, pairs[2])
-    components = Components(bounds, component_of, touch, first_next, component_next)
-    return order, components, (new_first, new_split[:-1], pairs[0], pairs[1], new_edge, new_split_edge[:-1], pairs[2])
+    affected = np.array([depends_on_belief(model, distinct, r) for r in range(distinct.counts[STEPS])], np.bool_)
+    first_next, component_next = _successors(bounds, component_of, arranged.first_edge, arranged.next)
+    components = Components(
+        first=bounds,
+        of=component_of,
+        touch=_touches(distinct, affected, component_of, arranged, count),
+        first_next=first_next,
+        next=component_next,
+    )
+    return Arrangement(order=order, components=components, state_actions=arranged, split=split, split_edge=split_edge)
 
 
 @allocating_kernel
@@ -63,7 +89,7 @@ def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
     of = np.full(n, -1, np.int32)
     at = first_edge[:n].copy()  # next edge to look at
     path = np.empty(n, np.int32)  # the depth-first path
-    open_ = np.empty(n, np.int32)  # states whose component is not complete
+    open_ = np.empty(n, np.int32)  # states whose component is incomplete
     order = np.empty(n, np.int64)
     count, placed, discovered, opened = 0, 0, 0, 0
     for start in range(n):
@@ -101,7 +127,7 @@ def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
                     placed += 1
                     if t == s:
                         break
-                order[begin:placed] = np.sort(order[begin:placed])  # neighbours stay near each other
+                order[begin:placed] = np.sort(order[begin:placed])  # keeps neighbours close in memory
                 count += 1
             depth -= 1
     return of, order, count
@@ -109,32 +135,29 @@ def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
 
 @kernel
 def _renumber(
-    order: Ints, new_number: Small, of: Small, distinct: DistinctSteps, first: Ints, first_edge: Ints,
-    action: Small, step: Small,
-    next_: Small, new_first: Ints, new_split: Ints, new_edge: Ints, new_split_edge: Ints, new_action: Small,
-    new_step: Small, new_next: Small,
-) -> None:  # fmt: skip
-    """Copy every state's actions to its new place, those that stay in the component first."""
+    numbering: _Numbering, distinct: DistinctSteps, old: StateActions, new: StateActions, split: Ints, split_edge: Ints
+) -> None:
+    """Copy every state's actions to its new position, those that stay in the component first."""
     pair, edge = 0, 0
-    for i in range(order.shape[0]):
-        s = order[i]
+    for i in range(numbering.order.shape[0]):
+        s = numbering.order[i]
         for staying in (True, False):
             if not staying:
-                new_split[i] = pair
-                new_split_edge[i] = edge
-            at = first_edge[s]
-            for old in range(first[s], first[s + 1]):
-                k = distinct.branches[step[old]]
-                if _stays(of, next_, s, at, k) == staying:
-                    new_action[pair] = action[old]
-                    new_step[pair] = step[old]
+                split[i] = pair
+                split_edge[i] = edge
+            at = old.first_edge[s]
+            for old_pair in range(old.first[s], old.first[s + 1]):
+                k = distinct.branches[old.step[old_pair]]
+                if _stays(numbering.component, old.next, s, at, k) == staying:
+                    new.action[pair] = old.action[old_pair]
+                    new.step[pair] = old.step[old_pair]
                     pair += 1
                     for j in range(k):
-                        new_next[edge] = new_number[next_[at + j]]
+                        new.next[edge] = numbering.new[old.next[at + j]]
                         edge += 1
                 at += k
-        new_first[i + 1] = pair
-        new_edge[i + 1] = edge
+        new.first[i + 1] = pair
+        new.first_edge[i + 1] = edge
 
 
 @kernel
@@ -149,12 +172,12 @@ def _stays(of: Small, next_: Small, s: int, at: int, k: int) -> bool:
 
 
 @allocating_kernel
-def _touches(distinct: DistinctSteps, told: Flags, of: Small, first: Ints, step: Small, count: int) -> Words:
+def _touches(distinct: DistinctSteps, affected: Flags, of: Small, arranged: StateActions, count: int) -> Words:
     touch = np.zeros(count, np.uint64)
     for s in range(of.shape[0]):
-        for pair in range(first[s], first[s + 1]):
-            if told[step[pair]]:
-                touch[of[s]] |= np.uint64(1) << np.uint64(distinct.component[step[pair]] % 64)
+        for pair in range(arranged.first[s], arranged.first[s + 1]):
+            if affected[arranged.step[pair]]:
+                touch[of[s]] |= np.uint64(1) << np.uint64(distinct.component[arranged.step[pair]] % 64)
     return touch
 
 

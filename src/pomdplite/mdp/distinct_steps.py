@@ -1,8 +1,9 @@
-"""The distinct steps of a model: what (s, a) means to a belief, stored once however many (s, a) share it.
+"""Distinct steps: everything that a belief needs to know about (s, a), stored once for all (s, a) that share it.
 
-A step is (component, rewards, transition probabilities, likelihoods), all per value of the component. Many
-state-actions have equal steps (RockSample(11,11): 4 million state-actions, some 1,300 distinct steps), so the mean
-reward, the bonus and the mean transition under a new belief are computed per distinct step, in microseconds.
+A step is (component, rewards, transition probabilities, likelihoods), each per value of the component. Many
+state-actions have equal steps: RockSample(11,11) has 4 million state-actions and about 1,300 distinct steps. So the
+mean reward, the bonus and the mean transition are recomputed once per distinct step, which takes microseconds per
+belief.
 """
 
 from typing import NamedTuple
@@ -12,11 +13,15 @@ import numpy as np
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, inlined, kernel
 from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
 from pomdplite.mdp.outcomes import Outcomes
+
+# Indices into DistinctSteps.counts.
+STEPS, POOL = range(2)
 
 
 class DistinctSteps(NamedTuple):
-    """Step r has n values, k next states and e outcomes, at pool[at[r]:]: reward [n], chance [k, n],
+    """Step r has n values, k next states and e outcomes. Its numbers start at pool[at[r]]: reward [n], chance [k, n],
     likelihood [e, n], then the next state [e] and the observation [e] of each outcome."""
 
     component: Small  # [step]
@@ -24,35 +29,44 @@ class DistinctSteps(NamedTuple):
     outcomes: Small  # [step] e
     at: Ints  # [step]
     pool: Floats
-    table: Small  # hash table, -1 where empty
-    first_branch: Ints  # [step + 1] places in StepValues.chance
+    table: Small  # hash table of steps, -1 where empty
+    first_branch: Ints  # [step + 1] offsets into StepValues.chance
+    counts: Ints  # [2] steps and pool entries in use
 
 
 class StepValues(NamedTuple):
     """The steps under one belief."""
 
     reward: Floats  # [step] R(b, s, a)
-    bonus: Floats  # [step] E‖b' − b‖₁, β not included
-    internal: Floats  # [step] R + β E‖b' − b‖₁
+    bonus: Floats  # [step] E‖b' − b‖₁, without β
+    internal: Floats  # [step] R̃ = R + β E‖b' − b‖₁
     chance: Floats  # [branch] P(s' | b, s, a)
 
 
 def allocate_steps(steps: int, pool: int) -> DistinctSteps:
-    """Space for that many steps and numbers."""
-    table = np.full(1 << (4 * steps - 1).bit_length(), -1, np.int32)
-    small = [np.zeros(steps, np.int32) for _ in range(3)]
-    return DistinctSteps(small[0], small[1], small[2], np.zeros(steps, np.int64), np.zeros(pool), table,
-                np.zeros(steps + 1, np.int64))  # fmt: skip
+    """Empty arrays for up to this many steps and pool entries."""
+    return DistinctSteps(
+        component=np.zeros(steps, np.int32),
+        branches=np.zeros(steps, np.int32),
+        outcomes=np.zeros(steps, np.int32),
+        at=np.zeros(steps, np.int64),
+        pool=np.zeros(pool),
+        table=empty_table(4 * steps),
+        first_branch=np.zeros(steps + 1, np.int64),
+        counts=np.zeros(2, np.int64),
+    )
 
 
-def grow_steps(distinct: DistinctSteps, count: int, used: int) -> DistinctSteps:
-    """Twice the space, with the first `count` steps and `used` numbers kept."""
+def grow_steps(distinct: DistinctSteps) -> DistinctSteps:
+    """A copy with twice the capacity."""
     bigger = allocate_steps(2 * len(distinct.at), 2 * len(distinct.pool))
+    count, used = distinct.counts
     for name in ("component", "branches", "outcomes", "at"):
         getattr(bigger, name)[:count] = getattr(distinct, name)[:count]
     bigger.pool[:used] = distinct.pool[:used]
     bigger.first_branch[: count + 1] = distinct.first_branch[: count + 1]
-    _rehash(bigger, count, used)
+    bigger.counts[:] = distinct.counts
+    _rehash(bigger)
     return bigger
 
 
@@ -72,78 +86,94 @@ def _signature(component: int, k: int, e: int) -> int:
 
 
 @kernel
-def _rehash(distinct: DistinctSteps, count: int, used: int) -> None:
+def _rehash(distinct: DistinctSteps) -> None:
+    count = distinct.counts[STEPS]
     for r in range(count):
-        last = distinct.at[r + 1] if r + 1 < count else used
-        h = _hash(
-            distinct.pool,
-            distinct.at[r],
-            last,
-            _signature(distinct.component[r], distinct.branches[r], distinct.outcomes[r]),
-        )
-        slot = np.int64(h & np.uint64(distinct.table.shape[0] - 1))
+        last = distinct.at[r + 1] if r + 1 < count else distinct.counts[POOL]
+        seed = _signature(distinct.component[r], distinct.branches[r], distinct.outcomes[r])
+        h = _hash(distinct.pool, distinct.at[r], last, seed)
+        slot = first_slot(distinct.table, h)
         while distinct.table[slot] >= 0:
-            slot = (slot + 1) & (distinct.table.shape[0] - 1)
+            slot = next_slot(distinct.table, slot)
         distinct.table[slot] = r
 
 
 @inlined
-def intern_step(
-    distinct: DistinctSteps, count: int, used: int, component: int, n: int, k: int, e: int, out: Outcomes
-) -> tuple[int, int]:
-    """The number of the step equal to `out`, a new one if there is none; and the numbers used then.
+def largest_step(out: Outcomes) -> int:
+    """The most pool entries that one step can take."""
+    pairs = out.likelihood.shape[0]
+    return out.reward.shape[0] * (1 + out.next.shape[0] + pairs) + 2 * pairs
 
-    The caller has made sure that one more step fits.
-    """
-    size = n + k * n + e * n + 2 * e
-    at = used
+
+@inlined
+def _write_step(pool: Floats, at: int, n: int, k: int, e: int, out: Outcomes) -> None:
+    """Write the step in `out` to pool[at:]."""
     for v in range(n):
-        distinct.pool[at + v] = out.reward[v]
+        pool[at + v] = out.reward[v]
     at += n
     for j in range(k):
         for v in range(n):
-            distinct.pool[at + v] = out.chance[j, v]
+            pool[at + v] = out.chance[j, v]
         at += n
     for i in range(e):
         for v in range(n):
-            distinct.pool[at + v] = out.likelihood[i, v]
+            pool[at + v] = out.likelihood[i, v]
         at += n
     for i in range(e):
-        distinct.pool[at + i] = out.branch[i]
-        distinct.pool[at + e + i] = out.seen[i]
+        pool[at + i] = out.branch[i]
+        pool[at + e + i] = out.seen[i]
+
+
+@inlined
+def _equal(pool: Floats, one: int, other: int, size: int) -> bool:
+    for i in range(size):
+        if pool[one + i] != pool[other + i]:
+            return False
+    return True
+
+
+@inlined
+def intern_step(distinct: DistinctSteps, component: int, n: int, k: int, e: int, out: Outcomes) -> int:
+    """The number of the step equal to the one in `out`, which is added if it is new.
+
+    The caller makes sure that one more step fits.
+    """
+    count, used, size = distinct.counts[STEPS], distinct.counts[POOL], n + k * n + e * n + 2 * e
+    _write_step(distinct.pool, used, n, k, e, out)
     h = _hash(distinct.pool, used, used + size, _signature(component, k, e))
-    slot = np.int64(h & np.uint64(distinct.table.shape[0] - 1))
+    slot = first_slot(distinct.table, h)
     while distinct.table[slot] >= 0:
         r = distinct.table[slot]
         if distinct.component[r] == component and distinct.branches[r] == k and distinct.outcomes[r] == e:
-            same = True
-            for i in range(size):
-                if distinct.pool[distinct.at[r] + i] != distinct.pool[used + i]:
-                    same = False
-                    break
-            if same:
-                return r, used
-        slot = (slot + 1) & (distinct.table.shape[0] - 1)
+            if _equal(distinct.pool, distinct.at[r], used, size):
+                return r
+        slot = next_slot(distinct.table, slot)
     distinct.table[slot] = count
     distinct.component[count] = component
     distinct.branches[count] = k
     distinct.outcomes[count] = e
     distinct.at[count] = used
     distinct.first_branch[count + 1] = distinct.first_branch[count] + k
-    return count, used + size
+    distinct.counts[STEPS] = count + 1
+    distinct.counts[POOL] = used + size
+    return count
 
 
-def allocate_step_values(distinct: DistinctSteps, count: int) -> StepValues:
-    """Space for the values of the steps."""
-    return StepValues(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(int(distinct.first_branch[count])))
+def allocate_step_values(distinct: DistinctSteps) -> StepValues:
+    """Arrays for the values of all steps."""
+    count = int(distinct.counts[STEPS])
+    return StepValues(
+        reward=np.zeros(count),
+        bonus=np.zeros(count),
+        internal=np.zeros(count),
+        chance=np.zeros(int(distinct.first_branch[count])),
+    )
 
 
 @kernel
-def evaluate_steps(
-    model: KernelModel, distinct: DistinctSteps, count: int, b: Floats, beta: float, values: StepValues
-) -> None:
+def evaluate_steps(model: KernelModel, distinct: DistinctSteps, b: Floats, beta: float, values: StepValues) -> None:
     """Mean reward, bonus (Definition 1) and mean transition of every distinct step under the belief b."""
-    for r in range(count):
+    for r in range(distinct.counts[STEPS]):
         first = model.offsets[distinct.component[r]]
         n = model.offsets[distinct.component[r] + 1] - first
         block = b[first : first + n]
@@ -165,8 +195,8 @@ def evaluate_steps(
 
 
 @kernel
-def tells(distinct: DistinctSteps, model: KernelModel, r: int) -> bool:
-    """Whether step r has different numbers for different values, so that a belief change can matter to it."""
+def depends_on_belief(model: KernelModel, distinct: DistinctSteps, r: int) -> bool:
+    """Whether step r differs between values of its component. If not, no belief change affects it."""
     first = model.offsets[distinct.component[r]]
     n = model.offsets[distinct.component[r] + 1] - first
     for i in range(1 + distinct.branches[r] + distinct.outcomes[r]):

@@ -1,39 +1,38 @@
-"""Values for every x and every joint value of θ, by value iteration on all at once.
+"""Values for every x and every joint value of θ, computed for all of them at once by value iteration.
 
-V_θ(x) is what an agent can have who is told θ. No planner can have more on average, so Σ_θ b(θ) V_θ(x) bounds the
-Bayes-optimal value from above; acting greedily on Σ_θ b(θ) Q_θ(x, a) is QMDP. The same for an agent who always does
-what a fixed policy says in x, whatever it has seen, bounds it from below.
+V_θ(x) is the value for an agent that knows θ. On average no planner can do better, so Σ_θ b(θ) V_θ(x) is an upper
+bound on the Bayes-optimal value, the full-information upper bound; QMDP acts greedily on Σ_θ b(θ) Q_θ(x, a). The value
+of a fixed policy, which takes the same action in x whatever it has observed, is a lower bound.
 """
 
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, inlined, kernel
 from pomdplite.errors import NotConvergingError, TooLargeError
-from pomdplite.mdp.bellman import for_ever
-from pomdplite.mdp.distinct_steps import DistinctSteps
-from pomdplite.mdp.momdp import Joint, Momdp
+from pomdplite.mdp.bellman import forever
+from pomdplite.mdp.momdp import Momdp, MomdpArrays
 from pomdplite.mdp.reachable import Graph
 
 MEMORY = 2_000_000_000  # bytes of values
-_MOST_SWEEPS = 100_000
+_MAX_SWEEPS = 100_000
 
 
 def full_information_values(momdp: Momdp, gamma: float, *, tolerance: float = 1e-9, memory: int = MEMORY) -> Floats:
-    """V_θ(x) as [state, joint value]; END, state 0, is worth nothing."""
+    """V_θ(x) as [state, joint value]; the value of END, state 0, is 0."""
     first = momdp.reachable.graph.first
     return _values(momdp, np.column_stack([first[:-1], first[1:]]), gamma, tolerance, memory)
 
 
 def policy_values(momdp: Momdp, pairs: Ints, gamma: float, *, tolerance: float = 1e-3, memory: int = MEMORY) -> Floats:
-    """The value of a policy that takes pairs[state] in each state, as [state, joint value].
+    """The value of the policy that takes pairs[state] in each state, as [state, joint value].
 
-    With a discount it is reached from below, so that it is a bound whatever the tolerance.
+    With a discount, iteration approaches it from below, so the result is a lower bound for any tolerance.
     """
     return _values(momdp, np.column_stack([pairs, pairs + 1]), gamma, tolerance, memory)
 
 
 def repeated_action(momdp: Momdp, action: int) -> Ints:
-    """The policy that repeats an action where it is legal and takes the first legal one where not: pairs[state]."""
+    """The policy that takes an action wherever it is legal, and the first legal one elsewhere: pairs[state]."""
     pairs = np.zeros(momdp.reachable.states, np.int64)
     _repeat(momdp.reachable.graph, action, pairs)
     return pairs
@@ -51,93 +50,89 @@ def _repeat(graph: Graph, action: int, pairs: Ints) -> None:
 
 
 def _values(momdp: Momdp, choice: Ints, gamma: float, tolerance: float, memory: int) -> Floats:
-    """The best value where each state may choose among the pairs from choice[state, 0] to choice[state, 1]."""
+    """The optimal value if each state may choose among the pairs choice[state, 0]:choice[state, 1]."""
     r, name = momdp.reachable, momdp.view.model.name
     needed = 8 * r.states * momdp.values
     if needed > memory:
         raise TooLargeError(
-            f"{name}: values for every x and θ are {r.states:,} states × {momdp.values:,} values of θ, "
-            f"{needed / 1e9:.1f} GB, more than the {memory / 1e9:.1f} GB allowed."
+            f"{name}: values for every x and θ ({r.states:,} states × {momdp.values:,} values of θ) need "
+            f"{needed / 1e9:.1f} GB; the limit is {memory / 1e9:.1f} GB."
         )
-    v = np.zeros((r.states, momdp.values))
+    v, arrays = np.zeros((r.states, momdp.values)), momdp.arrays
     if gamma < 1:
-        # From below and never down: then an action that only loops need be looked at once.
-        v[1:] = _least(r.graph, r.distinct, r.view.table.offsets, choice) / (1 - gamma)
-        _looping(r.graph, r.distinct, momdp.joint, choice, v, gamma)
+        # Values start low and only increase, so an action that only loops needs to be considered just once.
+        v[1:] = _smallest_reward(arrays, r.view.table.offsets, choice) / (1 - gamma)
+        _raise_to_loop_values(arrays, choice, v, gamma)
     for first, last in zip(r.components.first[1:-1], r.components.first[2:], strict=True):
-        for sweep in range(_MOST_SWEEPS):
-            change = _sweep(r.graph, r.distinct, momdp.joint, choice, v, int(first), int(last), gamma, sweep % 2 == 1)
+        for sweep in range(_MAX_SWEEPS):
+            change = _sweep(arrays, choice, v, int(first), int(last), gamma, sweep % 2 == 1)
             if change <= tolerance:
                 break
         else:
             raise NotConvergingError(
-                f"{name}: with discount {gamma:g} the value of x for a known θ does not settle around "
-                f"x = ({r.view.describe(r.graph.states[first])}): some loop earns, or costs, for ever."
+                f"{name}: with discount {gamma:g} the value for a known θ does not converge around "
+                f"x = ({r.view.describe(r.graph.states[first])}): some loop earns or costs forever."
             )
     return v
 
 
 @kernel
-def _least(graph: Graph, distinct: DistinctSteps, offsets: Ints, choice: Ints) -> float:
-    """The smallest reward that may be chosen; 0 if all are positive."""
-    least = 0.0
+def _smallest_reward(arrays: MomdpArrays, offsets: Ints, choice: Ints) -> float:
+    """The smallest reward among the choices; 0 if all are positive."""
+    distinct, smallest = arrays.distinct, 0.0
     for s in range(1, choice.shape[0]):
         for pair in range(choice[s, 0], choice[s, 1]):
-            r = graph.step[pair]
+            r = arrays.graph.step[pair]
             for value in range(offsets[distinct.component[r] + 1] - offsets[distinct.component[r]]):
-                least = min(least, distinct.pool[distinct.at[r] + value])
-    return least
+                smallest = min(smallest, distinct.pool[distinct.at[r] + value])
+    return smallest
 
 
 @inlined
-def only_loops(graph: Graph, distinct: DistinctSteps, joint: Joint, s: int, pair: int) -> bool:
-    """Whether the action leaves x and θ as they are."""
-    r = graph.step[pair]
-    if distinct.branches[r] > 1 or graph.next[joint.edge[pair]] != s:
+def _only_loops(arrays: MomdpArrays, s: int, pair: int) -> bool:
+    """Whether the action never changes x or θ."""
+    joint, r = arrays.joint, arrays.graph.step[pair]
+    if arrays.distinct.branches[r] > 1 or arrays.graph.next[joint.edge[pair]] != s:
         return False
-    for v in range(joint.size[distinct.component[r]]):
+    for v in range(joint.size[arrays.distinct.component[r]]):
         if joint.later[pair, v] != v:
             return False
     return True
 
 
 @kernel
-def _looping(graph: Graph, distinct: DistinctSteps, joint: Joint, choice: Ints, v: Floats, gamma: float) -> None:
-    """At least what repeating an action that only loops is worth."""
+def _raise_to_loop_values(arrays: MomdpArrays, choice: Ints, v: Floats, gamma: float) -> None:
+    """Raise values to what repeating an action that only loops is worth."""
+    distinct, joint = arrays.distinct, arrays.joint
     for s in range(1, v.shape[0]):
         for pair in range(choice[s, 0], choice[s, 1]):
-            if only_loops(graph, distinct, joint, s, pair):
-                r = graph.step[pair]
+            if _only_loops(arrays, s, pair):
+                r = arrays.graph.step[pair]
                 size, stride = joint.size[distinct.component[r]], joint.stride[distinct.component[r]]
                 for j in range(v.shape[1]):
-                    v[s, j] = max(v[s, j], for_ever(distinct.pool[distinct.at[r] + j // stride % size], gamma))
+                    v[s, j] = max(v[s, j], forever(distinct.pool[distinct.at[r] + j // stride % size], gamma))
 
 
 @kernel
-def _sweep(
-    graph: Graph, distinct: DistinctSteps, joint: Joint, choice: Ints, v: Floats, first: int, last: int, gamma: float,
-    backwards: bool,
-) -> float:  # fmt: skip
-    """One Gauss–Seidel sweep of a component's states; the largest change."""
+def _sweep(arrays: MomdpArrays, choice: Ints, v: Floats, first: int, last: int, gamma: float, backwards: bool) -> float:
+    """One Gauss–Seidel sweep over a component's states; the largest change."""
     change = 0.0
     for i in range(last - first):
         s = last - 1 - i if backwards else first + i
-        change = max(change, _back_up(graph, distinct, joint, choice, v, s, gamma))
+        change = max(change, _back_up(arrays, choice, v, s, gamma))
     return change
 
 
 @inlined
-def _back_up(
-    graph: Graph, distinct: DistinctSteps, joint: Joint, choice: Ints, v: Floats, s: int, gamma: float
-) -> float:
-    count = v.shape[1]
-    change = 0.0
-    for j in range(count):
+def _back_up(arrays: MomdpArrays, choice: Ints, v: Floats, s: int, gamma: float) -> float:
+    """V_θ(x) = max_a Q_θ(x, a) for every θ; the largest change."""
+    graph, joint, change = arrays.graph, arrays.joint, 0.0
+    for j in range(v.shape[1]):
         best = v[s, j] if gamma < 1.0 else -np.inf
         for pair in range(choice[s, 0], choice[s, 1]):
-            if gamma < 1.0 and graph.next[joint.edge[pair]] == s and only_loops(graph, distinct, joint, s, pair):
+            if gamma < 1.0 and graph.next[joint.edge[pair]] == s and _only_loops(arrays, s, pair):
                 continue
-            best = max(best, full_information_q(graph, distinct, joint, v, s, pair, j, gamma, True))
+            best = max(best, full_information_q(arrays, v, s, pair, j, gamma, True))
         if best != v[s, j]:
             change = max(change, abs(best - v[s, j]))
             v[s, j] = best
@@ -146,20 +141,13 @@ def _back_up(
 
 @inlined
 def full_information_q(
-    graph: Graph,
-    distinct: DistinctSteps,
-    joint: Joint,
-    v: Floats,
-    s: int,
-    pair: int,
-    j: int,
-    gamma: float,
-    repeated: bool,
+    arrays: MomdpArrays, v: Floats, s: int, pair: int, j: int, gamma: float, repeated: bool
 ) -> float:
-    """Q_θ(x, a) for the joint value j; `repeated`: if nothing changes, the action is taken again until something does.
+    """Q_θ(x, a) for the joint value j. If `repeated`, the action is taken again for as long as nothing changes.
 
-    Where it is the best action that is the same, and needs no iteration.
+    Repeating makes no difference where the action is the best one, and it needs no iteration.
     """
+    graph, distinct, joint = arrays.graph, arrays.distinct, arrays.joint
     r = graph.step[pair]
     size, stride = joint.size[distinct.component[r]], joint.stride[distinct.component[r]]
     value = j // stride % size
@@ -174,5 +162,5 @@ def full_information_q(
         elif distinct.pool[at] > 0.0:
             q += gamma * distinct.pool[at] * v[to, later]
     if loop > 0.0:
-        q = q / (1.0 - gamma * loop) if gamma * loop < 1.0 else for_ever(q, gamma)
+        q = q / (1.0 - gamma * loop) if gamma * loop < 1.0 else forever(q, gamma)
     return q

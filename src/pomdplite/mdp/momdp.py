@@ -1,8 +1,8 @@
-"""The mixed-observability form (Ong et al. 2010): states x, and for each a distribution over the joint values of θ as
-they are now. What full-information values, SARSOP and its α-vectors are about.
+"""The mixed-observability form (MOMDP; Ong et al. 2010): states x, each with a distribution over the present joint
+values of θ. Full-information values and SARSOP's α-vectors are defined on it.
 
-Theorem 1 carries the maps from initial to present values in the state; where whole vectors over Θ are at hand there is
-no need to: RockSample(7,8) has 49 states x with 256 joint values here, 12,544 states with maps there.
+Theorem 1 carries the maps from initial to present values in the state. With vectors over all of Θ that is unnecessary:
+RockSample(7,8) has 49 states x with 256 joint values here, but 12,544 states with maps there.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
@@ -27,8 +26,9 @@ from pomdplite.model.spaces import Hidden
 class Joint(NamedTuple):
     """How joint values are numbered, and what each state-action does to them.
 
-    Joint value j has value number (j // stride[c]) % size[c] in component c; the component of an action that depends
-    on none has one value and a stride of all. later[pair, v] is what value v of the pair's component turns into.
+    Joint value j has value number (j // stride[c]) % size[c] in component c. The last component, for actions that
+    depend on none, has one value and a stride of all joint values. later[pair, v] is the value that value v of the
+    pair's component becomes.
     """
 
     size: Ints  # [component + 1]
@@ -37,9 +37,17 @@ class Joint(NamedTuple):
     edge: Ints  # [pair] its first edge in the graph
 
 
+class MomdpArrays(NamedTuple):
+    """What kernels need of a MOMDP."""
+
+    graph: Graph
+    distinct: DistinctSteps
+    joint: Joint
+
+
 @dataclass(frozen=True)
 class Momdp:
-    """A listed model in mixed-observability form."""
+    """A model with listed hidden values, in mixed-observability form."""
 
     view: KernelView
     reachable: Reachable
@@ -51,21 +59,27 @@ class Momdp:
         """The number of joint values of θ."""
         return len(self.prior)
 
-    def joint_belief(self, belief: FactoredBelief, s: Words) -> Floats:
-        """The belief about the present joint values in state s = (x, maps)."""
+    @property
+    def arrays(self) -> MomdpArrays:
+        """The form that kernels take."""
+        return MomdpArrays(graph=self.reachable.graph, distinct=self.reachable.distinct, joint=self.joint)
+
+    def joint_belief(self, view: KernelView, b: Floats, s: Words) -> Floats:
+        """P(present joint value), from a view's belief b about initial values in state s = (x, maps)."""
+        present = view.present(b, s)
         if self.view.table.joint:  # listed as a whole: the components need not be independent
-            return belief.view.present(belief.probabilities, s)[:-1]
-        return product_of(belief.marginals())
+            return present[:-1]
+        return product_of(view.table.marginals(present))
 
 
 def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Momdp:
-    """List x and θ; TooLargeError, with the sizes, where they are too many."""
+    """The mixed-observability form of a model; TooLargeError if it has too many states or joint values."""
     hidden = model.hidden
     if not isinstance(hidden, Hidden):
-        raise TooLargeError(f"{model.name}: its hidden values cannot be listed.")
+        raise TooLargeError(f"{model.name}: the hidden values are not listed.")
     if hidden.size > values:
         raise TooLargeError(
-            f"{model.name}: its hidden parameter has {hidden.size:,} joint values, more than {values:,}."
+            f"{model.name}: the hidden parameter has {hidden.size:,} joint values; the limit is {values:,}."
         )
     view = model.compiled_form.kernel_view().present_form()
     reachable = build(view, view.root(), limit=limit)
@@ -78,8 +92,12 @@ def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LI
     later, edge = np.zeros((pairs, int(sizes.max())), np.int32), np.zeros(pairs, np.int64)
     theta = np.zeros((1, view.table.theta.shape[1]), np.uint64)
     _list_changes(view.kernel_model, reachable.graph, reachable.distinct, later, edge, theta)
-    prior = product_of([component.prior for component in hidden.components])
-    return Momdp(view, reachable, Joint(sizes.astype(np.int64), stride, later, edge), prior)
+    return Momdp(
+        view=view,
+        reachable=reachable,
+        joint=Joint(size=sizes.astype(np.int64), stride=stride, later=later, edge=edge),
+        prior=product_of([component.prior for component in hidden.components]),
+    )
 
 
 def product_of(marginals: list[Floats]) -> Floats:
@@ -94,7 +112,7 @@ def product_of(marginals: list[Floats]) -> Floats:
 def _list_changes(
     model: KernelModel, graph: Graph, distinct: DistinctSteps, later: Small, edge: Ints, theta: Words
 ) -> None:
-    """Fill later and edge. Faults were found when the graph was built."""
+    """Fill `later` and `edge`. Building the graph has already checked the model for faults."""
     for s in range(1, graph.states.shape[0]):
         at = graph.first_edge[s]
         for pair in range(graph.first[s], graph.first[s + 1]):

@@ -1,4 +1,4 @@
-"""What a solver of the internal-reward MDP is asked and gives back, exact or online."""
+"""What solvers return: the values of the actions in one state."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,37 +7,38 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Small, Words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Solution:
-    """The internal-reward MDP at one state. Arrays are per legal action, in the order of the action numbers."""
+    """The values of the legal actions in one state. Arrays are per legal action, ordered by action number."""
 
-    solver: str
+    solver: str  # name of the method, for people
     actions: Small  # action numbers
-    q: Floats  # Q̃ = reward part + bonus part
+    q: Floats  # value of each action: reward part + bonus part
     bonus_part: Floats  # what future bonuses contribute to q under the greedy policy; the rest is reward
-    mean_reward: Floats  # R(b, s, a) of this step
-    mean_bonus: Floats  # β E‖b' − b‖₁ of this step
-    states: int  # states that the solution covers, or that the search met
+    mean_reward: Floats  # R(b, s, a) of the next step alone
+    mean_bonus: Floats  # β E‖b' − b‖₁ of the next step alone
+    states: int  # states that the solution covers, or that the search has visited
     solved: int = 0  # states that had to be solved again for this belief
-    residual: float = 0.0  # largest Bellman residual of those
-    visits: Small | None = None  # how often a search tried each action
+    residual: float = 0.0  # largest Bellman residual, or the gap between bounds
+    visits: Small | None = None  # how often a search has tried each action
     simulations: int = 0
     steps: int = 0  # simulated model steps
     deepest: int = 0  # steps of the longest simulation
-    line: tuple[int, ...] = ()  # actions of the principal line of play
-    full: bool = False  # whether the search ran out of space for states
+    line: tuple[int, ...] = ()  # actions of the principal variation
+    full: bool = False  # whether the search ran out of memory for new states
+    state_value: float | None = None  # value of the state, if known from something other than q
 
     @property
     def value(self) -> float:
-        """Ṽ(b, s)."""
-        return float(self.q.max())
+        """The value of the state: that of its best action, unless the solver has said otherwise."""
+        return float(self.q.max()) if self.state_value is None else self.state_value
 
 
-class Solver(Protocol):
-    """Solves the internal-reward MDP of one model for one belief after the other."""
+class MdpSolver(Protocol):
+    """Solves the internal-reward MDP of one model for a sequence of beliefs."""
 
     def reset(self, prior: Floats, seed: int) -> None:
-        """A new episode: nothing of the last one may matter."""
+        """Start a new episode, which must not depend on earlier ones."""
 
     def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
-        """The MDP at s with the belief b over the rows of `model.theta` frozen."""
+        """Solve the MDP at s, with the belief b over the rows of `kernel_model.theta` frozen."""

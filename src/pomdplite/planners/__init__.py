@@ -38,9 +38,9 @@ __all__ = [
 
 
 def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
-    """The planner with this name; parameters that it does not have are refused."""
+    """The planner with this name. Unknown parameters are an error."""
     if name not in PLANNERS:
-        raise UsageError(f"no planner {name!r}; there are {', '.join(PLANNERS)}.")
+        raise UsageError(f"no planner {name!r}; available: {', '.join(PLANNERS)}.")
     kind = PLANNERS[name]
     known = [p for p in inspect.signature(kind).parameters if p != "model"]
     for given in parameters:
@@ -51,13 +51,13 @@ def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
 
 
 def parameter_kinds(planner: str, name: str) -> tuple[type, ...]:
-    """The types that a planner's parameter may have."""
+    """The types that a planner's parameter accepts."""
     annotation = inspect.signature(PLANNERS[planner]).parameters[name].annotation
     return get_args(annotation) or (annotation,)
 
 
 def _check_kind(planner: str, name: str, value: Any) -> None:
-    """Refuse a parameter of another kind than the planner takes."""
+    """Refuse a value of a type that the parameter does not accept."""
     kinds = parameter_kinds(planner, name)
     if value is None and type(None) in kinds:
         return
@@ -67,6 +67,6 @@ def _check_kind(planner: str, name: str, value: Any) -> None:
             return
         if (kind is int and number) or (kind is str and isinstance(value, str)):
             return
-    words = {float: "a number", int: "a whole number", str: "a word"}
+    words = {float: "a number", int: "an integer", str: "a string"}
     wanted = " or ".join(words[kind] for kind in kinds if kind in words)
     raise UsageError(f"planner {planner}: {name} must be {wanted}, not {value!r}.")

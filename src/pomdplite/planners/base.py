@@ -1,6 +1,7 @@
-"""What every planner is: reset, decide, update; and what it says of a decision."""
+"""The interface of every planner (reset, decide, update) and of its decisions."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,78 +12,84 @@ from pomdplite.checking.model import check_model
 from pomdplite.compile.jit import Floats, Small, Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import CLOCKS, Budget
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 
-_CHECKED_STATES, _CHECKED_CALLS = 50, 300  # what every planner looks at before it trusts a model
+_CHECKED_STATES, _CHECKED_CALLS = 50, 300  # of the quick model check that precedes planning
 _KEPT_DECISIONS = 20_000
-TIE = 1e-6  # values closer than this are equal; the smaller action number is taken
+TIE = 1e-6  # relative difference below which two values count as equal
 
 
 class ActionValue(NamedTuple):
-    """One action as the planner sees it: q = reward + bonus."""
+    """The value of one action, q = reward + bonus."""
 
     action: int
     name: str
     q: float
     reward: float  # the part of q that rewards contribute
     bonus: float  # the part of q that exploration bonuses contribute
-    mean_reward: float  # expected reward of this step alone
-    mean_bonus: float  # bonus of this step alone
+    mean_reward: float  # expected reward of the next step alone
+    mean_bonus: float  # bonus of the next step alone
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision:
-    """An action and why. Arrays are per legal action."""
+    """An action and the reasons for it."""
 
     action: int
-    name: str
-    value: float  # of the best action
-    actions: Small  # numbers of the legal actions
-    q: Floats
-    bonus_part: Floats
-    mean_reward: Floats
-    mean_bonus: Floats
-    solver: str  # what found the values
-    states: int  # states that the solution covers, or that the search met
-    solved: int = 0  # states solved again for this decision
-    residual: float = 0.0  # largest Bellman residual left
-    bounds: tuple[float, float] | None = None  # on the optimal value, where the planner knows them
-    visits: Small | None = None  # how often a search tried each action
-    simulations: int = 0
-    steps: int = 0  # simulated model steps
-    deepest: int = 0  # steps of the longest simulation
-    line: tuple[str, ...] = ()  # the principal line of play: what the search expects to do
-    notes: tuple[str, ...] = ()  # what a person should know: space that ran out, a belief that had to be recovered
-    seconds: float = 0.0  # that finding it took; the same belief and state again cost nothing
+    solution: Solution  # the values of all legal actions, and how they were found
+    action_names: Sequence[str]  # of all actions of the model
+    bounds: tuple[float, float] | None = None  # on the optimal value, if the planner knows them
+    notes: tuple[str, ...] = ()  # what the user should know: memory that ran out, a belief that had to be recovered
+    seconds: float = 0.0  # planning time; the same belief and state are not planned for twice
 
-    def table(self, names: Any) -> list[ActionValue]:
-        """Every legal action, the best first."""
-        order = np.argsort(-self.q, kind="stable")
+    @property
+    def name(self) -> str:
+        """The action's name."""
+        return str(self.action_names[self.action])
+
+    @property
+    def value(self) -> float:
+        """The value of the current state and belief, as far as the planner knows it."""
+        return self.solution.value
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The principal variation: the actions that a search expects to take."""
+        return tuple(str(self.action_names[a]) for a in self.solution.line)
+
+    def table(self) -> list[ActionValue]:
+        """Every legal action, best first."""
+        found = self.solution
         return [
             ActionValue(
-                int(self.actions[i]), str(names[self.actions[i]]), float(self.q[i]),
-                float(self.q[i] - self.bonus_part[i]), float(self.bonus_part[i]),
-                float(self.mean_reward[i]), float(self.mean_bonus[i]),
+                action=int(found.actions[i]),
+                name=str(self.action_names[found.actions[i]]),
+                q=float(found.q[i]),
+                reward=float(found.q[i] - found.bonus_part[i]),
+                bonus=float(found.bonus_part[i]),
+                mean_reward=float(found.mean_reward[i]),
+                mean_bonus=float(found.mean_bonus[i]),
             )
-            for i in order
-        ]  # fmt: skip
+            for i in np.argsort(-found.q, kind="stable")
+        ]
 
 
 def best_actions(actions: Small, q: Floats) -> Small:
-    """The best actions."""
+    """The actions with the highest value, up to rounding."""
     best = float(np.max(q))
     return actions[q >= best - TIE * max(1.0, abs(best))]
 
 
 def choose(actions: Small, q: Floats) -> int:
-    """The best action, the smaller number among equals."""
+    """The best action; ties go to the smaller action number."""
     return int(np.min(best_actions(actions, q)))
 
 
 class Planner(ABC):
-    """A belief, a state, and a way to choose the next action. Algorithm 1's loop is
+    """A belief, a state, and a way to choose the next action. The loop of Algorithm 1 is
 
     planner.reset()
     while not over:
@@ -92,15 +99,13 @@ class Planner(ABC):
     """
 
     title: ClassVar[str]  # the name in the registry and in tables
-    budget: Budget | None = None  # of a step, for planners that search
-    deterministic: bool = (
-        False  # whether the same state and belief always lead to the same decision, so that it can be kept
-    )
+    budget: Budget | None = None  # per step, for planners that search
+    deterministic: bool = False  # whether state and belief determine the decision, so that it can be cached
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
             raise UsageError(
-                f"a planner plans for a model object, not {model!r}; make one with make_model(...) or MyModel()."
+                f"a planner needs a model object, not {model!r}; create one with make_model(...) or MyModel()."
             )
         self.model = model
         self._ready = False
@@ -111,22 +116,22 @@ class Planner(ABC):
     @property
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """What the planner was made with: type(planner)(model, **planner.parameters) is its twin."""
+        """The constructor's arguments: type(planner)(model, **planner.parameters) is an equal planner."""
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Work that is done once: compiling, building graphs."""
+        """One-time work, such as compiling and building graphs."""
 
     @abstractmethod
     def _decide(self) -> Decision:
-        """Choose in the present state and belief."""
+        """Choose an action for the current state and belief."""
 
     view: KernelView
     belief: FactoredBelief | UnweightedParticles
-    s: Words  # the present state: x and the maps of a changing θ
+    s: Words  # the current state: x and the maps of a changing θ
 
     def prepare(self) -> None:
-        """Do what is done once; `reset` calls it if nobody has."""
+        """Do the one-time work. `reset` calls this if it has not been called before."""
         if not self._ready:
             started = self.now()
             check_model(self.model, states=_CHECKED_STATES, calls=_CHECKED_CALLS).raise_if_wrong()
@@ -135,15 +140,15 @@ class Planner(ABC):
             self._ready = True
 
     def use_clock(self, clock: str) -> None:
-        """What seconds mean, in budgets and reports: "wall", or "cpu" for this thread's processor time.
+        """Measure seconds, in budgets and reports, as wall-clock time ("wall") or as this thread's CPU time ("cpu").
 
-        A robot waits on the wall's clock. Planners that are compared on a shared machine are given processor time:
-        what else runs there then costs them nothing.
+        A robot waits in wall-clock time. CPU time makes planners comparable on a shared machine, whatever else runs on
+        it.
         """
         if clock not in CLOCKS:
-            raise UsageError(f"no clock {clock!r}; there are {', '.join(CLOCKS)}.")
+            raise UsageError(f"no clock {clock!r}; available: {', '.join(CLOCKS)}.")
         if self._ready:
-            raise UsageError("choose the clock before the planner is prepared.")
+            raise UsageError("choose the clock before preparing the planner.")
         self.clock = clock
         if self.budget is not None:
             self.budget = replace(self.budget, clock=clock)
@@ -153,13 +158,13 @@ class Planner(ABC):
         return CLOCKS[self.clock]()
 
     def reset(self, seed: int = 0) -> None:
-        """Back to the first state and the prior. The seed is for planners that sample."""
+        """Return to the initial state and the prior. The seed is for planners that sample."""
         self.prepare()
         self.belief.reset(seed)
         self.s = self.view.root()
 
     def decide(self) -> Decision:
-        """The next action, and why."""
+        """The next action and the reasons for it."""
         self._must_be_reset()
         if not self.deterministic or not isinstance(self.belief, FactoredBelief):
             return self._timed()
@@ -177,28 +182,39 @@ class Planner(ABC):
         return replace(decision, seconds=self.now() - started)
 
     def update(self, a: int | str, y: Any, o: int | str | None) -> None:
-        """Take in that a led to state y and observation o."""
-        self._must_be_reset()
-        words = to_words(self.model.state.dtype, self.model.state_record(y))
-        self.advance(self.model.action_index(a), words, self.model.observation_index(o))
+        """Update state and belief: action a led to state y and observation o.
 
-    def advance(self, a: int, y: Words, o: int) -> None:
-        """The same on numbers and words."""
+        Actions and observations are numbers or names (no observation is None). A state is a record, a dictionary or a
+        tuple.
+        """
+        self._must_be_reset()
+        self._advance(self.model.action_index(a), self._state_words(y), self.model.observation_index(o))
+
+    def recover(self, y: Any) -> None:
+        """Continue in state y after an observation that the model considers impossible."""
+        self._must_be_reset()
+        self._recover(self._state_words(y))
+
+    def _state_words(self, y: Any) -> Words:
+        return to_words(self.model.state.dtype, self.model.state_record(y))
+
+    def _advance(self, a: int, y: Words, o: int) -> None:
+        """`update` on action number, words and observation number."""
         self.s = self.belief.advance(self.s, a, y, o)
 
-    def recover(self, y: Words) -> None:
-        """Go on in state y after something that the model calls impossible."""
+    def _recover(self, y: Words) -> None:
+        """`recover` on words."""
         self.s = self.belief.recover(y)
 
     @property
     def state(self) -> Any:
-        """The present observed state x."""
+        """The current observed state x."""
         self._must_be_reset()
         return self.view.record(self.s)
 
     def _must_be_reset(self) -> None:
         if not hasattr(self, "s"):
-            raise UsageError("call reset() first: it takes the planner to the first state and the prior.")
+            raise UsageError("call reset() first: it takes the planner to the initial state and the prior.")
 
     def __repr__(self) -> str:
         return f"<{self.title} for {self.model.name}: {self.parameters}>"

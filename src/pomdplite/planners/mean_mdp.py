@@ -1,4 +1,4 @@
-"""Mean MDP: the paper's baseline without exploration. The same MDP with β = 0, belief updated every step."""
+"""Mean MDP, the paper's baseline without exploration: the same MDP with β = 0, the belief updated at every step."""
 
 from typing import Any, ClassVar
 
@@ -7,7 +7,7 @@ from pomdplite.planners.pomdp_lite import PomdpLite
 
 
 class MeanMdp(PomdpLite):
-    """Act best in the average of the MDPs: the paper's planner without exploration."""
+    """Acts optimally in the mean of the MDPs under the current belief."""
 
     title: ClassVar[str] = "mean-mdp"
 
@@ -18,5 +18,5 @@ class MeanMdp(PomdpLite):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The solver and its budget."""
+        """The constructor's arguments."""
         return {"solver": self.solver_name, "time": self.time, "sims": self.sims}

@@ -2,12 +2,12 @@
 
     t ← 0, b ← b₀, s ← s₀
     while not end and t < T:
-        a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP, b frozen: exactly (mdp/value_iteration.py)
-                                         or by search from s (mdp/uct.py)
+        a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP with b frozen: exactly
+                                         (mdp/value_iteration.py) or by search from s (mdp/uct.py)
         (r, s') ← ExecuteAction(a)       a world (worlds/)
         b ← UpdateBelief(b, s')          Bayes' rule (beliefs/)
 
-where Q̃* counts β times the expected L1 change of the belief as reward (Definition 1, bonus.py).
+where Q̃* adds β times the expected L1 change of the belief to the reward (Definition 1, mdp/bonus.py).
 """
 
 import math
@@ -17,26 +17,29 @@ from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
-from pomdplite.mdp.solution import Solver
-from pomdplite.mdp.uct import Uct
-from pomdplite.mdp.value_iteration import TOLERANCE, Exact
+from pomdplite.mdp.solution import MdpSolver
+from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.mdp.value_iteration import TOLERANCE, ExactSolver
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 
-DEFAULT_BETA = 0.05  # of the range of rewards, where the model names no β
+DEFAULT_BETA = 0.05  # as a share of the reward range, for models without a β of their own
 SOLVERS = ("auto", "exact", "uct", "uct-tree")
-_PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves in a second, on the safe side
+_PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
 
 
 class PomdpLite(Planner):
-    """The paper's planner: explore as far as it changes the belief, by a bonus of weight β.
+    """The paper's planner, which explores for a bonus: β times the expected change of the belief.
 
-    beta    weight of exploration; left out, the model's own, or 5 % of the range of rewards
-    solver  "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
-            paper's search on a tree; "auto": exact if the reachable states fit the step's budget, else uct
-    particles  size of the belief's population, where θ cannot be listed
+    beta          weight of exploration; default: the model's own, or 5 % of the reward range
+    solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
+                  paper's search on a tree; "auto": exact if the reachable states fit the step's budget, otherwise uct
+    time          search time per step, in seconds
+    sims          simulations per step, instead of time; the result then depends on the seed alone
     search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
-    time    seconds of search per step; sims: simulations per step instead, for results that depend on the seed alone
+    particles     number of particles, for models whose hidden values are not listed
+    tolerance     largest error of a value of the exact solver, in units of reward
+    limit         most states of the exact solver
     """
 
     title: ClassVar[str] = "pomdp-lite"
@@ -56,9 +59,9 @@ class PomdpLite(Planner):
     ) -> None:
         super().__init__(model)
         if beta is not None and not (math.isfinite(beta) and beta >= 0):
-            raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
+            raise UsageError(f"beta must be a finite number >= 0, not {beta!r}.")
         if solver not in SOLVERS:
-            raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
+            raise UsageError(f"no solver {solver!r}; available: {', '.join(SOLVERS)}.")
         self.budget: Budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
         if search_depth is not None and search_depth < 1:
@@ -68,7 +71,7 @@ class PomdpLite(Planner):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """β, the solver, its budget, tolerance and limit on states."""
+        """The constructor's arguments."""
         return {
             "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
             "search_depth": self.search_depth,
@@ -84,46 +87,52 @@ class PomdpLite(Planner):
             low, high = reward_range(self.view)
             self.beta = DEFAULT_BETA * (high - low)
         self.solver = self._make_solver(self.beta)
-        self.deterministic = isinstance(self.solver, Exact)
-        if isinstance(self.solver, Uct):
+        self.deterministic = isinstance(self.solver, ExactSolver)
+        if isinstance(self.solver, UctSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         self.solver.reset(self.belief.probabilities, 0)
 
-    def _make_solver(self, beta: float) -> Solver:
-        if self.solver_name in ("auto", "exact"):
-            limit = self.limit
-            if self.solver_name == "auto":
-                seconds = self.time or DEFAULT_SECONDS
-                limit = min(limit, int(_PAIRS_PER_SECOND * seconds / len(self.model.actions)))
+    def _make_solver(self, beta: float) -> MdpSolver:
+        if self.solver_name == "exact":
             try:
-                return Exact(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+                return self._exact_solver(beta, self.limit)
+            except TooLargeError as error:
+                raise TooLargeError(f'{error} Use the online solver instead: solver="uct".') from None
+        if self.solver_name == "auto":
+            seconds = self.time or DEFAULT_SECONDS
+            solvable = int(_PAIRS_PER_SECOND * seconds / len(self.model.actions))
+            try:
+                return self._exact_solver(beta, min(self.limit, solvable))
             except TooLargeError:
-                if self.solver_name == "exact":
-                    raise
+                pass
+        return self._uct_solver(beta)
+
+    def _exact_solver(self, beta: float, limit: int) -> ExactSolver:
+        return ExactSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+
+    def _uct_solver(self, beta: float) -> UctSolver:
         exploration = self.model.exploration
         if exploration is None:
             low, high = reward_range(self.view)
             exploration = (high - low) / 2
         horizon = self.model.episode_horizon
-        return Uct(
+        return UctSolver(
             self.view, self.model.discount, beta, budget=self.budget, exploration=exploration,
-            tree=self.solver_name == "uct-tree", search_depth=min(horizon,
-            self.search_depth or self.model.search_depth or horizon),
+            tree=self.solver_name == "uct-tree",
+            search_depth=min(horizon, self.search_depth or self.model.search_depth or horizon),
         )  # fmt: skip
 
     def reset(self, seed: int = 0) -> None:
-        """Back to the first state and the prior; nothing of the last episode matters."""
+        """Return to the initial state and the prior; nothing is kept of the last episode."""
         super().reset(seed)
         self.solver.reset(self.belief.probabilities, seed)
 
     def _decide(self) -> Decision:
         found = self.solver.solve(self.belief.kernel_model, self.s, self.belief.probabilities)
-        action = choose(found.actions, found.q)
         notes = ("the search ran out of space for new states",) if found.full else ()
-        notes += tuple(getattr(self.belief, "notes", ()))
         return Decision(
-            action, str(self.model.actions[action]), found.value, found.actions, found.q, found.bonus_part,
-            found.mean_reward, found.mean_bonus, found.solver, found.states, found.solved, found.residual, None,
-            found.visits, found.simulations, found.steps, found.deepest,
-            tuple(str(self.model.actions[a]) for a in found.line), notes,
-        )  # fmt: skip
+            action=choose(found.actions, found.q),
+            solution=found,
+            action_names=self.model.actions,
+            notes=notes + tuple(getattr(self.belief, "notes", ())),
+        )

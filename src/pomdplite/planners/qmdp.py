@@ -1,10 +1,10 @@
-"""QMDP (Littman, Cassandra, Kaelbling 1995): act as if θ were told after the next step.
+"""QMDP (Littman, Cassandra, Kaelbling 1995): act as if θ became known after the next step.
 
     a ← argmax_a Σ_θ b(θ) Q_θ(x, a)
 
-Q_θ is exact for every θ (mdp/informed.py), and Σ_θ b(θ) V_θ(x) is a bound from above on what any planner can have.
-Information has no value to QMDP, so actions that only inform are equal, and how one of them is chosen decides how good
-it is: the most informative by default, which is the strongest, or one at random.
+Q_θ is exact for every θ (mdp/full_information.py), and Σ_θ b(θ) V_θ(x) is an upper bound on the value of any planner.
+To QMDP information has no value, so actions that only inform tie, and its performance depends on how ties are broken:
+by default the most informative action is taken, which performs best; alternatively a random one.
 """
 
 from typing import Any, ClassVar
@@ -13,12 +13,11 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.beliefs import FactoredBelief, initial_belief
-from pomdplite.compile.jit import Floats, Ints, kernel
+from pomdplite.compile.jit import Floats, Ints, Small, kernel
 from pomdplite.errors import UsageError
-from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
-from pomdplite.mdp.momdp import Joint, momdp_form
-from pomdplite.mdp.reachable import Graph
+from pomdplite.mdp.momdp import MomdpArrays, momdp_form
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, best_actions
 
@@ -26,10 +25,10 @@ TIES = ("informative", "random")
 
 
 class Qmdp(Planner):
-    """Exact for every θ, averaged over the belief.
+    """Maximises the mean over the belief of the exact action values for every θ.
 
-    ties    which of equal actions is taken: "informative", the one expected to change the belief most, or "random"
-    memory  gigabytes that the values may take
+    ties    how ties are broken: "informative", by the largest expected change of the belief, or "random"
+    memory  limit on the memory for the values, in gigabytes
     """
 
     title: ClassVar[str] = "qmdp"
@@ -39,13 +38,13 @@ class Qmdp(Planner):
         if not memory > 0:
             raise UsageError(f"memory must be a positive number of gigabytes, not {memory!r}.")
         if ties not in TIES:
-            raise UsageError(f"no ties {ties!r}; there are {', '.join(TIES)}.")
+            raise UsageError(f"no way {ties!r} to break ties; available: {', '.join(TIES)}.")
         self.ties, self.memory = ties, memory
         self.deterministic = ties != "random"
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How equal actions are told apart, and gigabytes for the values."""
+        """The constructor's arguments."""
         return {"ties": self.ties, "memory": self.memory}
 
     belief: FactoredBelief
@@ -57,45 +56,48 @@ class Qmdp(Planner):
         self.values = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
 
     def reset(self, seed: int = 0) -> None:
-        """Back to the first state and the prior; the seed is for choosing among equal actions."""
+        """Return to the initial state and the prior; the seed is for breaking ties."""
         super().reset(seed)
         self._stream = rng.stream(seed)
 
     def _decide(self) -> Decision:
-        r = self.momdp.reachable
+        momdp, r = self.momdp, self.momdp.reachable
         state = r.find(self.s[: self.model.state.words])
         if state < 0:
             raise UsageError(
-                f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so QMDP has no "
-                "value for it."
+                f"{self.model.name}: the model never reaches x = ({self.view.describe(self.s)}), so QMDP has no value "
+                "for it."
             )
-        b = self.momdp.joint_belief(self.belief, self.s)
+        b = momdp.joint_belief(self.view, self.belief.probabilities, self.s)
         pairs = r.actions(state)
-        q, reward = np.zeros(len(pairs)), np.zeros(len(pairs))
-        _average(r.graph, r.distinct, self.momdp.joint, self.values, b, state, pairs, self.model.discount, q, reward)
-        actions, zero = r.graph.action[pairs], np.zeros(len(pairs))
-        best, bound = best_actions(actions, q), float(b @ self.values[state])
-        if self.ties == "random":
-            action = int(best[int(rng.uniform(self._stream) * len(best))])
-        else:
-            action = int(max(best, key=lambda a: self.belief.expected_change(self.state, int(a))))
+        actions, q, reward, zero = r.graph.action[pairs], *np.zeros((3, len(pairs)))
+        _mean_q(momdp.arrays, self.values, b, state, pairs, self.model.discount, q, reward)
         return Decision(
-            action, str(self.model.actions[action]), float(q.max()), actions, q, zero, reward, zero,
-            "full information after one step", r.states, bounds=(-np.inf, bound),
+            action=self._break_ties(best_actions(actions, q)),
+            solution=Solution(
+                solver="full information after one step", actions=actions, q=q, bonus_part=zero, mean_reward=reward,
+                mean_bonus=zero, states=r.states,
+            ),
+            action_names=self.model.actions,
+            bounds=(-np.inf, float(b @ self.values[state])),
         )  # fmt: skip
+
+    def _break_ties(self, best: Small) -> int:
+        if self.ties == "random":
+            return int(best[int(rng.uniform(self._stream) * len(best))])
+        return int(max(best, key=lambda a: self.belief.expected_change(self.state, int(a))))
 
 
 @kernel
-def _average(
-    graph: Graph, distinct: DistinctSteps, joint: Joint, v: Floats, b: Floats, state: int, pairs: Ints,
-    gamma: float, q: Floats,
-    reward: Floats,
-) -> None:  # fmt: skip
-    """Σ_θ b(θ) Q_θ(x, a) and Σ_θ b(θ) R(x, θ, a) for each action."""
+def _mean_q(
+    arrays: MomdpArrays, v: Floats, b: Floats, state: int, pairs: Ints, gamma: float, q: Floats, reward: Floats
+) -> None:
+    """Add Σ_θ b(θ) Q_θ(x, a) to q and Σ_θ b(θ) R(x, θ, a) to reward, for each action."""
+    distinct, joint = arrays.distinct, arrays.joint
     for i in range(pairs.shape[0]):
-        r = graph.step[pairs[i]]
+        r = arrays.graph.step[pairs[i]]
         size, stride = joint.size[distinct.component[r]], joint.stride[distinct.component[r]]
         for j in range(b.shape[0]):
             if b[j] > 0.0:
-                q[i] += b[j] * full_information_q(graph, distinct, joint, v, state, pairs[i], j, gamma, False)
+                q[i] += b[j] * full_information_q(arrays, v, state, pairs[i], j, gamma, False)
                 reward[i] += b[j] * distinct.pool[distinct.at[r] + j // stride % size]

@@ -65,7 +65,7 @@ def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
 
 def paint_decision(model: Model, axes: Any, decision: Decision, most: int = 8) -> None:
     """The best actions: Q as reward part and bonus part."""
-    rows = decision.table(model.actions)[:most]
+    rows = decision.table()[:most]
     at = np.arange(len(rows))
     reward, bonus = np.array([r.reward for r in rows]), np.array([r.bonus for r in rows])
     axes.barh(at, reward, color=_REWARD, label="reward")

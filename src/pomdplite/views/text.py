@@ -52,7 +52,7 @@ def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("action", "Q", "= reward", "+ bonus", "reward now", "bonus now"):
         table.add_column(column, justify="left" if column == "action" else "right", no_wrap=True)
-    for row in decision.table(model.actions)[:most]:
+    for row in decision.table()[:most]:
         numbers = (row.q, row.reward, row.bonus, row.mean_reward, row.mean_bonus)
         chosen = row.action == decision.action
         table.add_row(("→ " if chosen else "  ") + escape(row.name), *(f"{v:.3f}" for v in numbers),
@@ -62,18 +62,20 @@ def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
 
 def print_step(console: Console, model: Model, step: Step) -> None:
     """One step of an episode."""
-    d = step.decision
+    d, found = step.decision, step.decision.solution
     console.rule(f"step {step.t + 1}", align="left")
     console.print(drawing(model, step.x, step.marginals))
     console.print()
     console.print(decision_table(model, d))
-    if d.simulations:
-        solved = f"{d.simulations:,} simulations, {d.steps:,} steps, {d.states:,} states, depth {d.deepest}"
+    if found.simulations:
+        solved = (
+            f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
+        )
     else:
-        solved = f"{d.states:,} states, {f'{d.solved:,}' if d.solved else 'none'} to solve again"
+        solved = f"{found.states:,} states, {f'{found.solved:,}' if found.solved else 'none'} to solve again"
     if d.bounds is not None:
         solved += f", value in [{d.bounds[0]:.3f}, {d.bounds[1]:.3f}]"
-    console.print(f"[dim]{d.solver}: {solved}, {1000 * d.seconds:.2f} ms[/dim]")
+    console.print(f"[dim]{found.solver}: {solved}, {1000 * d.seconds:.2f} ms[/dim]")
     if len(d.line) > 1:
         console.print(f"[dim]line of play: {escape(' '.join(d.line))}[/dim]", highlight=False)
     for note in d.notes:

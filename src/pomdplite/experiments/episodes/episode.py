@@ -50,7 +50,7 @@ def rehearse(planner: Planner) -> None:
     planner.reset()
     action = planner.decide().action
     outcome = world.step(action)
-    planner.advance(action, outcome.y, outcome.o)
+    planner._advance(action, outcome.y, outcome.o)
 
 
 def run_episode(
@@ -75,17 +75,17 @@ def run_episode(
         seconds += planner.now() - started
         if decision.notes:
             notes.update(dict.fromkeys(decision.notes))
-        simulations += decision.simulations
-        model_steps += decision.steps
+        simulations += decision.solution.simulations
+        model_steps += decision.solution.steps
         x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
         outcome = world.step(decision.action)
         started = planner.now()
         try:
-            planner.advance(decision.action, outcome.y, outcome.o)
+            planner._advance(decision.action, outcome.y, outcome.o)
         except ImpossibleObservationError:
             if world.is_model:
                 raise
-            planner.recover(outcome.y)
+            planner._recover(outcome.y)
             notes[f"step {t + 1} was impossible in the model; the belief was mixed with the prior"] = None
         seconds += planner.now() - started
         total += discount * outcome.reward

@@ -13,6 +13,7 @@ from pomdplite.checking import faults
 from pomdplite.compile import abi
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import Budget
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner
 from pomdplite.planners.despot.bounds import DONE
@@ -155,9 +156,14 @@ class Despot(Planner):
         if tree.counts[FULL]:
             notes = ("the search ran out of space for new nodes", *notes)
         return Decision(
-            action=action, name=str(self.model.actions[action]), value=float(tree.l[0]), actions=actions, q=lower,
-            bonus_part=zero, mean_reward=tree.rho[pairs].copy(), mean_bonus=zero,
-            solver=f"DESPOT, {len(tree.seeds)} scenarios", states=int(tree.counts[NODES]),
-            bounds=(float(tree.l[0]), float(tree.mu[0])), simulations=int(tree.counts[TRIALS]),
-            steps=int(tree.counts[STEPS]), deepest=int(tree.counts[DEEPEST]), notes=notes,
+            action=action,
+            solution=Solution(
+                solver=f"DESPOT, {len(tree.seeds)} scenarios", actions=actions, q=lower, bonus_part=zero,
+                mean_reward=tree.rho[pairs].copy(), mean_bonus=zero, states=int(tree.counts[NODES]),
+                simulations=int(tree.counts[TRIALS]), steps=int(tree.counts[STEPS]),
+                deepest=int(tree.counts[DEEPEST]), state_value=float(tree.l[0]),
+            ),
+            action_names=self.model.actions,
+            bounds=(float(tree.l[0]), float(tree.mu[0])),
+            notes=notes,
         )  # fmt: skip

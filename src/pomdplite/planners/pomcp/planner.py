@@ -15,6 +15,7 @@ from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.reachable import reward_range
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.pomcp.search import (
@@ -148,20 +149,25 @@ class Pomcp(Planner):
         pairs = slice(int(tree.first[self._root]), int(tree.first[self._root] + tree.pairs[self._root]))
         q, tries, actions = tree.value[pairs].copy(), tree.tries[pairs].copy(), tree.action[pairs].copy()
         q[tries == 0] = -np.inf  # nothing is known of them
-        action, zero = choose(actions, q), np.zeros(len(q))
+        zero = np.zeros(len(q))
         notes = ("the search ran out of space for new histories",) if tree.counts[FULL] else ()
         return Decision(
-            action=action, name=str(self.model.actions[action]), value=float(q.max()), actions=actions, q=q,
-            bonus_part=zero, mean_reward=zero, mean_bonus=zero, solver="POMCP", states=int(tree.counts[NODES]),
-            visits=tries.astype(np.int32), simulations=int(tree.counts[SIMULATIONS]), steps=int(tree.counts[STEPS]),
-            deepest=int(tree.counts[DEEPEST]), notes=notes + tuple(getattr(self.belief, "notes", ())),
+            action=choose(actions, q),
+            solution=Solution(
+                solver="POMCP", actions=actions, q=q, bonus_part=zero, mean_reward=zero, mean_bonus=zero,
+                states=int(tree.counts[NODES]), visits=tries.astype(np.int32),
+                simulations=int(tree.counts[SIMULATIONS]), steps=int(tree.counts[STEPS]),
+                deepest=int(tree.counts[DEEPEST]),
+            ),
+            action_names=self.model.actions,
+            notes=notes + tuple(getattr(self.belief, "notes", ())),
         )  # fmt: skip
 
-    def advance(self, a: int, y: Words, o: int) -> None:
+    def _advance(self, a: int, y: Words, o: int) -> None:
         """Update the belief with what happened, and keep the part of the tree that follows it."""
         before = self.s[: self.model.state.words].copy()
         if not isinstance(self.belief, UnweightedParticles):
-            super().advance(a, y, o)
+            super()._advance(a, y, o)
         else:
             steps = self._first_steps
             logged = min(int(self._tree.counts[LOGGED]), len(steps.action)) if self._root >= 0 else 0
@@ -172,9 +178,9 @@ class Pomcp(Planner):
         if self._root >= 0:
             self._root = int(follow(self._tree, self._root, a, after, o))
 
-    def recover(self, y: Words) -> None:
+    def _recover(self, y: Words) -> None:
         """Continue from state y with a new tree."""
-        super().recover(y)
+        super()._recover(y)
         self._root = -1
 
 

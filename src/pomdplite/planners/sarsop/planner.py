@@ -12,6 +12,7 @@ from pomdplite.compile.jit import Floats
 from pomdplite.errors import UsageError
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
+from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.sarsop.bounds import allocate_scratch, look_ahead, update_lower, update_upper
@@ -122,7 +123,7 @@ class Sarsop(Planner):
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so SARSOP has "
                 "no α-vectors for it."
             )
-        node = put_last(model, tree, state, self.momdp.joint_belief(self.belief, self.s))
+        node = put_last(model, tree, state, self.momdp.joint_belief(self.view, self.belief.probabilities, self.s))
         expand(model, tree, node, scratch.after)
         update_lower(model, self._vectors, tree, scratch, node)
         update_upper(model, tree, scratch, node)
@@ -133,12 +134,15 @@ class Sarsop(Planner):
         lower = max(float(q.max()), float(tree.lower[node]))
         upper = max(lower, min(float(q_upper.max()), float(tree.corner[node])))
         actions, zero = reachable.graph.action[pairs], np.zeros(len(pairs))
-        action = choose(actions, q)
         return Decision(
-            action=action, name=str(self.model.actions[action]), value=float(q.max()), actions=actions, q=q,
-            bonus_part=zero, mean_reward=tree.reward[order], mean_bonus=zero,
-            solver=f"SARSOP, {len(self._vectors.value):,} α-vectors", states=reachable.states, residual=upper - lower,
-            bounds=(lower, upper), notes=self._notes,
+            action=choose(actions, q),
+            solution=Solution(
+                solver=f"SARSOP, {len(self._vectors.value):,} α-vectors", actions=actions, q=q, bonus_part=zero,
+                mean_reward=tree.reward[order], mean_bonus=zero, states=reachable.states, residual=upper - lower,
+            ),
+            action_names=self.model.actions,
+            bounds=(lower, upper),
+            notes=self._notes,
         )  # fmt: skip
 
 
