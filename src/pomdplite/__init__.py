@@ -1,7 +1,8 @@
 """pomdplite: planning under uncertainty when the hidden part of the world is fixed or changes deterministically."""
 
 from pomdplite.beliefs import CategoricalBelief, FactoredBelief, ParticleBelief, initial_belief
-from pomdplite.checking.model import Report, check_model
+from pomdplite.checking.model import check_model
+from pomdplite.checking.report import CheckReport, Finding
 from pomdplite.errors import (
     ImpossibleObservationError,
     ModelError,
@@ -40,11 +41,13 @@ __all__ = [
     "Battleship",
     "BayesOptimal",
     "CategoricalBelief",
+    "CheckReport",
     "Decision",
     "Despot",
     "Episode",
     "Evaluation",
     "FactoredBelief",
+    "Finding",
     "Grasp",
     "Hidden",
     "ImpossibleObservationError",
@@ -64,7 +67,6 @@ __all__ = [
     "PomdpLiteError",
     "Population",
     "Qmdp",
-    "Report",
     "Results",
     "RockSample",
     "Sarsop",

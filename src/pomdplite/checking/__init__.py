@@ -1,1 +1,1 @@
-"""Finding mistakes in a model, and reporting them in the user's words."""
+"""Finding mistakes in a model, and describing them with the state, the hidden value and the action at fault."""

@@ -1,4 +1,4 @@
-"""A fault that a kernel met in the model, told in the user's words."""
+"""Describes a fault in the model that a kernel ran into: which function, at which (x, θ, a), and why."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from pomdplite.errors import ModelError
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.records import from_words
 
-# Fault codes of kernels, negative so that they can stand in for a count; -1 is "no room".
+# Fault codes that kernels return in place of a count, hence negative; -1 is "no room".
 RAISED, LEFT_DOMAIN, BAD_COMPONENT = -2, -3, -4
 
 
@@ -29,12 +29,12 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
         here = f"x = ({view.describe(s)}), action {view.model.actions[a]!r}"
         view.model.compiled_form.functions.failures.clear()
         try:
-            told = view.model.compiled_form.interpreted.depends(view.record(s), a)
+            component = view.model.compiled_form.interpreted.depends(view.record(s), a)
         except Exception as problem:  # noqa: BLE001  whatever the user's code raised is what is reported
             return ModelError(f"{name}.depends raised {type(problem).__name__} ({problem}) at {here}.")
         return ModelError(
-            f"{name}.depends returned {told} at {here}; there are {view.table.blocks} components, numbered from 0 "
-            "(-1 for none)."
+            f"{name}.depends returned {component} at {here}; components are numbered 0 to {view.table.blocks - 1}, and "
+            "-1 is none."
         )
     where = place(view, s, a, component, value)
     if code == LEFT_DOMAIN:
@@ -48,8 +48,12 @@ def model_error(view: KernelView, s: Words, a: int, component: int, code: int, v
         if isinstance(error, KeyboardInterrupt):
             raise error
         return ModelError(f"a function of {name} raised {type(error).__name__} at {where}: {error}")
-    found = replayed(view, s, a, component, value) or "does not raise when interpreted; check_model compares the two"
-    return ModelError(f"a function of {name} failed at {where}: it {found}.")
+    return ModelError(_failed(name, where, replayed(view, s, a, component, value)))
+
+
+def _failed(name: str, where: str, raised: str | None) -> str:
+    found = raised or "raises no error when interpreted; check_model compares compiled and interpreted functions"
+    return f"a function of {name} failed at {where}: it {found}."
 
 
 def _theta(view: KernelView, s: Words, component: int, value: int) -> Any:
@@ -62,31 +66,30 @@ def _evolved(view: KernelView, s: Words, a: int, component: int, value: int) -> 
     after = view.model.compiled_form.interpreted.evolve(view.record(s), theta, a)
     fields = {n: np.asarray(after[n]).tolist() for n in view.model.hidden.dtype.names or ()}
     note = "" if view.table.joint else f" (only {view.table.hidden.components[component].name} may change here)"
-    return f"theta becomes {fields}, which is not a listed value{note}"
+    return f"theta becomes {fields}, which is not in Θ{note}"
 
 
 def replayed(view: KernelView, s: Words, a: int, component: int, value: int) -> str | None:
-    """Run the functions interpreted to see what they raise: `raised ValueError (…)`, or None."""
+    """What the functions raise when run interpreted, as in `raised ValueError (…)`; None if nothing."""
     return _raised(view, s, _theta(view, s, component, value), a)
 
 
 def raised_in(view: KernelView, x: Words, theta: Words, a: int) -> ModelError:
-    """The error for a step of a simulation from x and θ, in which a function of the model raised."""
+    """The error for a simulated step from x and θ in which a function of the model raised."""
     name, hidden = view.model.name, view.model.hidden
     record = from_words(hidden.dtype, theta)
     view.model.compiled_form.functions.failures.clear()
     where = f"x = ({view.describe(x)}), theta: {hidden.describe(record)}, action {view.model.actions[a]!r}"
-    found = _raised(view, x, record, a) or "does not raise when interpreted; check_model compares the two"
-    return ModelError(f"a function of {name} failed at {where}: it {found}.")
+    return ModelError(_failed(name, where, _raised(view, x, record, a)))
 
 
 def _raised(view: KernelView, s: Words, theta: Any, a: int) -> str | None:
-    plain, x = view.model.compiled_form.interpreted, view.record(s)
+    run, x = view.model.compiled_form.interpreted, view.record(s)
     try:
-        after = plain.evolve(x, theta, a)
-        plain.reward(x, theta, a)
-        for y, _ in plain.transition(x, theta, a):
-            plain.observation(y, after, a)
+        after = run.evolve(x, theta, a)
+        run.reward(x, theta, a)
+        for y, _ in run.transition(x, theta, a):
+            run.observation(y, after, a)
     except Exception as error:  # noqa: BLE001  whatever the user's code raised is what is reported
         return f"raised {type(error).__name__} ({error})"
     return None

@@ -1,85 +1,75 @@
-"""check_model's look at a model's hints: along random walks, since what hints remember depends on the history."""
+"""Checks of a model's hints, along random walks, because what hints remember depends on the history."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from pomdplite.compile.interpreted import Plain
-from pomdplite.compile.jit import Words
-from pomdplite.model.model import Model
+from pomdplite.checking.probe import Probe
+from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Returns, Section
+from pomdplite.model.records import empty_record
 from pomdplite.rng import uniform
 
-HINTS = ("heuristic", "policy", "upper", "preferred", "remember")
 _WALKS, _STEPS = 8, 40
-_NUMBERS = (0.0, 0.3, 0.6, 0.999)  # random numbers that a policy is tried with
+_UNIFORMS = (0.0, 0.3, 0.6, 0.999)  # random numbers that a policy is tried with
 
 
-class Checker(Protocol):
-    """What of check_model is needed here."""
-
-    model: Model
-    plain: Plain
-    random: Words
-
-    def guard(self, function: str, call: Any, where: str, x: Any = None, theta: Any = None) -> Any:
-        """The result of a user's function, or None after noting what is wrong with it."""
-
-    def note(self, kind: str, message: str) -> None:
-        """Keep a finding."""
-
-    def any_theta(self) -> Any:
-        """A hidden value."""
-
-
-def check_hints(check: Checker) -> None:
+def check_hints(probe: Probe) -> None:
     """Walk at random, and ask for every hint on the way."""
-    given = [name for name in HINTS if name in check.plain.source.functions]
-    for _ in range(_WALKS if given else 0):
-        x, theta = check.model.initial_state(), check.any_theta()
-        memory = np.zeros(1, check.plain.source.memory).view(np.recarray)[0]
+    hints = [f for f in FUNCTIONS if f.section is Section.HINT and f.name in probe.interpreted.calls]
+    updates = [f for f in hints if Kind.UPDATED_MEMORY in f.arguments.values()]
+    for _ in range(_WALKS if hints else 0):
+        x, theta = probe.model.initial_state(), probe.draw_hidden()
+        memory = empty_record(probe.interpreted.definition.memory)
         for _ in range(_STEPS):
-            if check.plain.terminal(x):
+            if probe.interpreted.terminal(x):
                 break
-            legal = [a for a in range(len(check.model.actions)) if check.plain.legal(x, a)]
-            _ask(check, given, x, theta, memory, legal)
-            a = legal[int(uniform(check.random) * len(legal))]
-            x, theta, o, y = *_step(check, x, theta, a), x
-            if "remember" in given:
-                where = f"x = ({check.model.describe_state(y)}), action {check.model.actions[a]!r}"
-                step = (y, a, x, o, memory)
-                if check.guard("remember", lambda g=step: check.plain.remember(*g), where, y) is None:
+            legal = [a for a in range(len(probe.model.actions)) if probe.interpreted.legal(x, a)]
+            for hint in hints:
+                if hint not in updates:
+                    _check_hint(probe, hint, x, theta, memory, legal)
+            a = legal[int(uniform(probe.random) * len(legal))]
+            y, later, o = _draw_step(probe, x, theta, a)
+            for update in updates:
+                given = {"x": x, "a": a, "y": y, "o": o, "h": memory}
+                if _ask(probe, update, given, probe.place(x, a=a)) is None:
                     return
+            x, theta = y, later
 
 
-def _ask(check: Checker, given: list[str], x: Any, theta: Any, memory: Any, legal: list[int]) -> None:
-    """Every hint in one state."""
-    where, names = f"x = ({check.model.describe_state(x)})", check.model.actions
-    for name in ("heuristic", "upper"):
-        if name in given:
-            hint, arguments = getattr(check.plain, name), (x,) if name == "heuristic" else (x, theta)
-            value = check.guard(name, lambda f=hint, g=arguments: f(*g), where, x, theta)
-            if value is not None and not np.isfinite(value):
-                check.note(name, f"{name} gives {value} at {where}.")
-    if "policy" in given:
-        for u in _NUMBERS:
-            a = check.guard("policy", lambda u=u: check.plain.policy(x, u), where, x)
-            if a is not None and a not in legal:
-                told = repr(names[a]) if 0 <= a < len(names) else f"{a}, of {len(names)} actions,"
-                check.note("policy", f"policy gives {told} at {where}, where that is not legal.")
-    if "preferred" in given:
-        f = check.guard("preferred", lambda: check.plain.preferred(x, memory), where, x)
-        for a in [] if f is None else [int(a) for a in np.flatnonzero(f)]:
-            if a not in legal:
-                check.note("preferred", f"preferred names {names[a]!r} at {where}, where that is not legal.")
+def _check_hint(probe: Probe, hint: ModelFunction, x: Any, theta: Any, memory: Any, legal: list[int]) -> None:
+    """One hint in one state: a number must be finite, an action legal."""
+    where, names = probe.place(x), probe.model.actions
+    for u in _UNIFORMS if Kind.UNIFORM in hint.arguments.values() else (0.0,):
+        found = _ask(probe, hint, {"x": x, "theta": theta, "h": memory, "u": u}, where)
+        if found is None:
+            continue
+        if hint.returns is Returns.NUMBER and not np.isfinite(found):
+            probe.report.add(hint.name, f"{hint.name} is {found} at {where}.")
+        if hint.returns is Returns.ACTION and found not in legal:
+            action = repr(names[found]) if 0 <= found < len(names) else f"{found}, of {len(names)} actions"
+            probe.report.add(hint.name, f"{hint.name} returns {action} at {where}, which is not a legal action there.")
+        if Kind.ACTION_FLAGS in hint.arguments.values():
+            for a in (int(a) for a in np.flatnonzero(found) if a not in legal):
+                probe.report.add(hint.name, f"{hint.name} names {names[a]!r} at {where}, where it is not legal.")
 
 
-def _step(check: Checker, x: Any, theta: Any, a: int) -> tuple[Any, Any, int]:
-    """The next state, hidden value and observation, drawn."""
-    branches = check.plain.transition(x, theta, a)
-    y = branches[_draw(check, [p for _, p in branches])][0]
-    later = check.plain.evolve(x, theta, a)
-    return y, later, _draw(check, check.plain.observation(y, later, a))
+def _ask(probe: Probe, hint: ModelFunction, given: dict[str, Any], where: str) -> Any:
+    """The hint under guard, with the arguments that it takes; what it reads must not change."""
+    names = [name for name in hint.arguments if name in given]
+    layouts = {Kind.STATE: probe.model.state.dtype, Kind.HIDDEN: probe.hidden.dtype}
+    keep = {i: layouts[hint.arguments[name]] for i, name in enumerate(names) if hint.arguments[name] in layouts}
+    function = probe.interpreted.calls[hint.name]
+    return probe.call(hint.name, function, *(given[name] for name in names), where=where, keep=keep)
 
 
-def _draw(check: Checker, chances: Any) -> int:
-    return int(np.searchsorted(np.cumsum(chances), uniform(check.random) * sum(chances), side="right"))
+def _draw_step(probe: Probe, x: Any, theta: Any, a: int) -> tuple[Any, Any, int]:
+    """A random next state, with its hidden value and observation."""
+    branches = probe.interpreted.transition(x, theta, a)
+    y = branches[_draw(probe, [p for _, p in branches])][0]
+    later = probe.interpreted.evolve(x, theta, a)
+    return y, later, _draw(probe, probe.interpreted.observation(y, later, a))
+
+
+def _draw(probe: Probe, probabilities: Any) -> int:
+    number = uniform(probe.random) * sum(probabilities)
+    return int(np.searchsorted(np.cumsum(probabilities), number, side="right"))

@@ -1,297 +1,59 @@
 """From a model's Python functions to machine code that kernels call.
 
-Small wrappers of the fixed signatures (abi.py) are written into a generated module in
-a cache folder, named by a hash of everything that they depend on, so that Numba finds their machine code on
-disk and a second process compiles nothing.
+For each function a small wrapper of its fixed signature (abi.py) is written into a generated module, derived from the
+table of model functions. The module lives in the cache folder under a name that is a hash of everything it depends on
+(cache.py), so that Numba finds its machine code on disk and a second process compiles nothing.
 """
 
-import contextlib
-import hashlib
-import inspect
 import logging
-import os
+import math
 import sys
-import tempfile
-import types as python_types
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
 
-from pomdplite.compile import abi
-from pomdplite.compile.definition import ARGUMENTS, Functions, Source
+from pomdplite.compile.cache import cache_folder, digest, helpers, write_once
+from pomdplite.compile.definition import Definition, KernelFunctions, Sizes
 from pomdplite.compile.errors import explain
 from pomdplite.errors import ModelError
+from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Returns
+from pomdplite.model.records import float_fields
 
 log = logging.getLogger("pomdplite")
 
-KEPT_MODULES = 300  # generated modules kept in the cache folder, newest first
-
-# Their versions are part of the digest, or they do not change: their contents need not be.
-_KNOWN_PACKAGES = {"numpy", "numba", "pomdplite", *sys.stdlib_module_names} - {"__main__"}
-
-_loaded: dict[str, Functions] = {}  # by digest; parameters are passed in, so models of one class share their code
+_loaded: dict[str, KernelFunctions] = {}  # by digest; models of one class share their code, parameters are passed in
 
 
-def compiled(source: Source) -> Functions:
+def compiled(definition: Definition) -> KernelFunctions:
     """Compile the model's functions, or load them from the cache folder."""
-    text = _module_text(source)
-    digest = _digest(source, text)
-    if digest in _loaded:
-        return _loaded[digest]
-    path = cache_folder() / f"model_{digest}.py"
+    text = module_text(definition)
+    key = digest(definition, text)
+    if key in _loaded:
+        return _loaded[key]
+    path = cache_folder() / f"model_{key}.py"
     if not path.exists():
-        log.info("compiling the functions of %s (once)", source.title)
-        _write_once(path, text)
-    module = python_types.ModuleType(path.stem)
+        log.info("compiling the functions of %s (once)", definition.title)
+        write_once(path, text)
+    module = types.ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module  # cached machine code names the module of its functions
     jitted = {
         name: numba.njit(_with_compiled_helpers(f, path.stem), error_model="numpy")
-        for name, f in source.functions.items()
+        for name, f in definition.functions.items()
     }
     module.__dict__.update({f"user_{name}": f for name, f in jitted.items()})
-    module.__dict__.update(STATE=source.state, THETA=source.theta, MEMORY=source.memory)
+    module.__dict__.update(STATE=definition.state, THETA=definition.theta, MEMORY=definition.memory)
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
-        raise explain(source, jitted, _sample_arguments(source), error) from None
-    addresses = {name: int(getattr(module, name).address) for name in source.functions}
-    _loaded[digest] = Functions(addresses, (module,))
-    return _loaded[digest]
-
-
-def cache_folder() -> Path:
-    """Where generated modules live: beside Numba's own cache if that is set, else the user's cache folder."""
-    if numba.config.CACHE_DIR:
-        base = Path(numba.config.CACHE_DIR) / "pomdplite"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pomdplite"
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        if os.access(base, os.W_OK):
-            return base
-    except OSError as error:
-        log.debug("%s: %s", base, error)
-    log.warning("cannot write to the cache folder %s; models are compiled anew in every process", base)
-    return Path(tempfile.mkdtemp(prefix="pomdplite-"))
-
-
-def _write_once(path: Path, text: str) -> None:
-    """Write atomically; a module that is already there keeps its time stamp, which Numba's cache checks."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    try:
-        os.link(temporary, path)
-        os.unlink(temporary)
-    except FileExistsError:
-        log.debug("another process wrote %s first", path)
-        os.unlink(temporary)
-    except OSError:  # no hard links here
-        os.replace(temporary, path)
-    ages = []
-    for module in path.parent.glob("model_*.py"):
-        with contextlib.suppress(FileNotFoundError):  # another process may clear up at the same time
-            ages.append((module.stat().st_mtime, module))
-    for _, old in sorted(ages, reverse=True)[KEPT_MODULES:]:
-        for file_path in (old, *(path.parent / "__pycache__").glob(f"{old.stem}.*")):
-            file_path.unlink(missing_ok=True)
-
-
-def _module_text(source: Source) -> str:
-    """The generated module. It depends on layouts, not on sizes of arrays or values of constants."""
-    x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
-    arguments, at = [], 4
-    for _, dtype, ndim in source.parameters.layout:
-        if ndim == 0:
-            arguments.append({"float64": f"floats[{at}]", "bool": f"words[{at}] != 0"}.get(dtype, f"words[{at}]"))
-            at += 1
-        else:
-            shape = ", ".join(f"words[{at + 1 + d}]" for d in range(ndim))
-            arguments.append(f"array_at(np.uint64(words[{at}]), ({shape},), np.{_numpy_name(dtype)})")
-            at += 1 + ndim
-    names = " ".join(name for name, _, _ in source.parameters.layout)
-    lines = [
-        f'"""Generated by pomdplite for the model {source.title}; may be deleted at any time."""',
-        "from collections import namedtuple",
-        "import numpy as np",
-        "from numba import cfunc, njit",
-        "from pomdplite.compile.abi import FAILED, RAISED_IN_DEPENDS, SIGNATURES, array_at, record_at",
-        f'Parameters = namedtuple("Parameters", "{names}")',
-        "@njit",
-        "def parameters(m):",
-        f"    words = array_at(m, {at}, np.int64)",
-        f"    floats = array_at(m, {at}, np.float64)",
-        f"    return Parameters({', '.join(arguments)})",
-    ]
-    float_fields = [n for n in source.state.names or () if source.state[n].base.kind == "f"]
-    several = source.next_states > 1
-    bodies = {
-        "transition": [
-            "    outcomes = array_at(m, 1, np.int64)[0]",
-            f"    before = array_at(x, {x_words}, np.uint64)",
-            f"    after = array_at(y, (outcomes, {x_words}), np.uint64)",
-            "    chance = array_at(p, (outcomes,), np.float64)",
-            "    for i in range(outcomes):",
-            "        chance[i] = 0.0",
-            f"        for w in range({x_words}):",
-            "            after[i, w] = before[w]",
-            "    records = array_at(y, (outcomes,), STATE)",
-            "    try:",
-            "        user_transition(parameters(m), record_at(x, STATE), record_at(theta, THETA), a, "
-            + ("records, chance)" if several else "records[0])"),
-            "    except Exception:",
-            "        return FAILED",
-            *([] if several else ["    chance[0] = 1.0"]),
-            *(["    for i in range(outcomes):"] if float_fields else []),
-            *(f"        records[i].{n} = records[i].{n} + 0.0" if source.state[n].ndim == 0 else
-              f"        records[i].{n}[:] += 0.0" for n in float_fields),
-            "    return outcomes",
-        ],
-        "observation": [
-            "    count = array_at(m, 2, np.int64)[1]",
-            "    likelihood = array_at(z, (count + 1,), np.float64)",
-            "    likelihood[:] = 0.0",
-            "    try:",
-            "        seen = likelihood[:count]",
-            "        user_observation(parameters(m), record_at(y, STATE), record_at(theta, THETA), a, seen)",
-            "    except Exception:",
-            "        return FAILED",
-            "    silent = True",
-            "    for o in range(count):",
-            "        if likelihood[o] != 0.0:",
-            "            silent = False",
-            "    if silent:",
-            "        likelihood[count] = 1.0",
-            "    return 0",
-        ],
-        # The sums take a value that may be None apart where it can still be caught.
-        "reward": _guarded(
-            "0.0 + user_reward(parameters(m), record_at(x, STATE), record_at(theta, THETA), a)", "np.nan"
-        ),
-        "terminal": _guarded("1 if user_terminal(parameters(m), record_at(x, STATE)) else 0"),
-        "legal": _guarded("1 if user_legal(parameters(m), record_at(x, STATE), a) else 0"),
-        "depends": _guarded("0 + user_depends(parameters(m), record_at(x, STATE), a)", "RAISED_IN_DEPENDS"),
-        "heuristic": _guarded("0.0 + user_heuristic(parameters(m), record_at(x, STATE))", "np.nan"),
-        "policy": _guarded("0 + user_policy(parameters(m), record_at(x, STATE), u)"),
-        "prior": [
-            "    stream = array_at(random, (1,), np.uint64)",
-            "    try:",
-            "        user_prior(parameters(m), record_at(theta, THETA), stream)",
-            "    except Exception:",
-            "        return FAILED",
-            "    return 0",
-        ],
-        "move": [
-            "    stream = array_at(random, (1,), np.uint64)",
-            "    try:",
-            "        moved = user_move(parameters(m), record_at(x, STATE), record_at(theta, THETA), stream)",
-            "    except Exception:",
-            "        return FAILED",
-            "    return 1 if moved else 0",
-        ],
-        "summary": [
-            "    count = array_at(m, 3, np.int64)[2]",
-            "    try:",
-            "        user_summary(parameters(m), record_at(theta, THETA), array_at(f, (count,), np.float64))",
-            "    except Exception:",
-            "        return FAILED",
-            "    return 0",
-        ],
-        "upper": _guarded("0.0 + user_upper(parameters(m), record_at(x, STATE), record_at(theta, THETA))", "np.nan"),
-        "preferred": [
-            "    count = array_at(m, 4, np.int64)[3]",
-            "    chosen = array_at(f, (count,), np.float64)",
-            "    chosen[:] = 0.0",
-            "    try:",
-            "        user_preferred(parameters(m), record_at(x, STATE), record_at(h, MEMORY), chosen)",
-            "    except Exception:",
-            "        return FAILED",
-            "    preferred = 0",
-            "    for i in range(count):",
-            "        if chosen[i] > 0.0:",
-            "            preferred += 1",
-            "    return preferred",
-        ],
-        "remember": [
-            "    try:",
-            "        before, after = record_at(x, STATE), record_at(y, STATE)",
-            "        user_remember(parameters(m), before, a, after, o, record_at(h, MEMORY))",
-            "    except Exception:",
-            "        return FAILED",
-            "    return 0",
-        ],
-        "evolve": [
-            f"    before = array_at(theta, {theta_words}, np.uint64)",
-            f"    after = array_at(theta_next, {theta_words}, np.uint64)",
-            f"    for w in range({theta_words}):",
-            "        after[w] = before[w]",
-            "    try:",
-            "        later = record_at(theta_next, THETA)",
-            "        user_evolve(parameters(m), record_at(x, STATE), record_at(theta, THETA), a, later)",
-            "    except Exception:",
-            "        return FAILED",
-            *(f"    later.{n} = later.{n} + 0.0" if source.theta[n].ndim == 0 else f"    later.{n}[:] += 0.0"
-              for n in source.theta.names or () if source.theta[n].base.kind == "f"),
-            "    return 0",
-        ],
-    }  # fmt: skip
-    for name in source.functions:
-        lines += [
-            f'@cfunc(SIGNATURES["{name}"], cache=True)',
-            f"def {name}({', '.join(ARGUMENTS[name])}):",
-            *bodies[name],
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def _guarded(expression: str, failed: str = "FAILED") -> list[str]:
-    """The body of a wrapper that returns one value."""
-    return ["    try:", f"        return {expression}", "    except Exception:", f"        return {failed}"]
-
-
-def _numpy_name(dtype: str) -> str:
-    return "bool_" if dtype == "bool" else dtype
-
-
-def _sample_arguments(source: Source) -> dict[str, tuple[Any, ...]]:
-    """One value of each argument, to compile the user's functions one by one for a clear error."""
-    record, theta = np.zeros(1, source.state)[0], np.zeros(1, source.theta)[0]
-    memory = np.zeros(1, source.memory)[0]
-    values = {
-        "m": source.parameters.values, "x": record, "theta": theta, "a": 0, "u": 0.5, "theta_next": theta,
-        "p": np.zeros(source.next_states), "random": np.zeros(1, np.uint64), 
-        "f": np.zeros(source.summary), "z": np.zeros(source.observations), "h": memory, "o": 0,
-    }  # fmt: skip
-    samples = {}
-    for name in source.functions:
-        taken = ARGUMENTS[name]
-        y: Any = record
-        if name == "transition":
-            taken = taken if source.next_states > 1 else taken[:-1]
-            y = np.zeros(source.next_states, source.state) if source.next_states > 1 else record
-        samples[name] = tuple(y if argument == "y" else values[argument] for argument in taken)
-    return samples
-
-
-def _helpers(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """The module-level names that a function uses, with their values."""
-    for name in sorted(_names(function)):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
-
-
-def _names(function: Callable[..., Any]) -> set[str]:
-    """Every global or attribute name in a function."""
-    names, codes = set[str](), [function.__code__]
-    while codes:
-        code = codes.pop()
-        names |= set(code.co_names)
-        codes += [constant for constant in code.co_consts if isinstance(constant, python_types.CodeType)]
-    return names
+        raise explain(definition, jitted, sample_arguments(definition), error) from None
+    addresses = {name: int(getattr(module, name).address) for name in definition.functions}
+    _loaded[key] = KernelFunctions(addresses, (module,))
+    return _loaded[key]
 
 
 def _with_compiled_helpers(
@@ -303,79 +65,205 @@ def _with_compiled_helpers(
     process must not share a symbol.
     """
     if function in callers:
-        raise ModelError(f"{function.__name__} calls itself; compiled model functions must be written as loops.")
+        raise ModelError(f"{function.__name__} calls itself; compiled model functions must use loops instead.")
     scope = dict(function.__globals__)
-    for name, value in _helpers(function):
-        if isinstance(value, python_types.FunctionType):
+    for name, value in helpers(function):
+        if isinstance(value, types.FunctionType):
             scope[name] = numba.njit(_with_compiled_helpers(value, module, (*callers, function)), error_model="numpy")
-    copy = python_types.FunctionType(
-        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
-    )
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__ = module
     copy.__qualname__ = function.__qualname__
     return copy
 
 
-def _digest(source: Source, text: str) -> str:
-    """A name for the generated module that changes with anything its machine code depends on."""
-    digest = hashlib.sha256()
+# ---------------------------------------------------------------------- the generated module
 
-    def add(*parts: Any) -> None:
-        for part in parts:
-            digest.update(repr(part).encode() + b"\0")
 
-    def add_function(function: Callable[..., Any], seen: set[int]) -> None:
-        if id(function) in seen:
-            return
-        seen.add(id(function))
-        add_code(function.__code__)
-        add(function.__defaults__, function.__kwdefaults__)
-        for cell in function.__closure__ or ():
-            add_value(cell.cell_contents, seen)
-        for name, value in _helpers(function):
-            add(name)
-            if isinstance(value, python_types.ModuleType):
-                if value.__name__.partition(".")[0] not in _KNOWN_PACKAGES:
-                    used = {n: getattr(value, n) for n in sorted(_names(function)) if hasattr(value, n)}
-                    add_value(used, seen)
-            else:
-                add_value(value, seen)
-
-    def add_code(code: python_types.CodeType) -> None:
-        add(code.co_code, code.co_names, code.co_varnames, code.co_freevars)
-        for constant in code.co_consts:
-            if isinstance(constant, python_types.CodeType):
-                add_code(constant)
-            else:
-                add(constant)
-
-    def add_value(value: Any, seen: set[int]) -> None:
-        inner = getattr(value, "py_func", value)  # a Numba function is known by its Python source
-        if isinstance(inner, python_types.FunctionType):
-            add_function(inner, seen)
-        elif isinstance(value, np.ndarray):
-            add(value.dtype, value.shape, value.tobytes())
-        elif isinstance(value, (tuple, list, set, frozenset)):
-            add(type(value).__name__, len(value))
-            for item in value:
-                add_value(item, seen)
-        elif isinstance(value, dict):
-            add(len(value))
-            for key, item in value.items():
-                add(key)
-                add_value(item, seen)
-        elif isinstance(value, type):
-            add(value.__name__)
-            if id(value) not in seen and value.__module__.partition(".")[0] not in _KNOWN_PACKAGES:
-                seen.add(id(value))
-                members = {k: v for k, v in vars(value).items() if not k.startswith("_")}
-                add_value({k: getattr(v, "value", v) for k, v in members.items()}, seen)  # an enum's values, too
+def module_text(definition: Definition) -> str:
+    """The generated module. It depends on layouts, not on sizes of arrays or values of constants."""
+    arguments, at = [], len(Sizes._fields)
+    for _, dtype, ndim in definition.parameters.layout:
+        if ndim == 0:
+            arguments.append({"float64": f"floats[{at}]", "bool": f"words[{at}] != 0"}.get(dtype, f"words[{at}]"))
+            at += 1
         else:
-            add(value)
+            shape = ", ".join(f"words[{at + 1 + d}]" for d in range(ndim))
+            item = "bool_" if dtype == "bool" else dtype
+            arguments.append(f"array_at(np.uint64(words[{at}]), ({shape},), np.{item})")
+            at += 1 + ndim
+    names = " ".join(name for name, _, _ in definition.parameters.layout)
+    lines = [
+        f'"""Generated by pomdplite for the model {definition.title}; may be deleted at any time."""',
+        "from collections import namedtuple",
+        "import numpy as np",
+        "from numba import cfunc, njit",
+        "from pomdplite.compile.abi import array_at, record_at",
+        f'Parameters = namedtuple("Parameters", "{names}")',
+        "@njit",
+        "def parameters(m):",
+        f"    words = array_at(m, {at}, np.int64)",
+        f"    floats = array_at(m, {at}, np.float64)",
+        f"    return Parameters({', '.join(arguments)})",
+    ]
+    for function in FUNCTIONS:
+        if function.name in definition.functions:
+            lines += _wrapper(definition, function)
+    return "\n".join(lines) + "\n"
 
-    add(numba.__version__, np.__version__, inspect.getsource(abi), source.state, source.theta, source.memory, text)
-    for name, function in sorted(source.functions.items()):
-        add(name)
-        add_function(function, set())
-    return digest.hexdigest()[:32]
+
+@dataclass(frozen=True)
+class _Passing:
+    """How a wrapper passes one argument to the user's function."""
+
+    value: str | None  # an expression; None: not passed
+    before: tuple[str, ...] = ()  # statements before the call
+    after: tuple[str, ...] = ()  # ... and after it
+    result: str | None = None  # what the wrapper then returns, where the user's function returns nothing
+
+
+_RECORDS = {
+    Kind.STATE: "STATE", Kind.HIDDEN: "THETA", Kind.DRAWN_HIDDEN: "THETA", Kind.MOVED_HIDDEN: "THETA",
+    Kind.MEMORY: "MEMORY", Kind.UPDATED_MEMORY: "MEMORY",
+}  # fmt: skip
+
+
+def _passing(definition: Definition, function: ModelFunction, name: str, kind: Kind) -> _Passing:
+    """Derived from the kind of the argument; variables in the wrapper carry the argument's name."""
+    if kind is Kind.PARAMETERS:
+        return _Passing("parameters(m)")
+    if kind in _RECORDS:
+        return _Passing(f"record_at({name}, {_RECORDS[kind]})")
+    if kind is Kind.STREAM:
+        return _Passing(f"array_at({name}, (1,), np.uint64)")
+    if kind is Kind.NEXT_STATES:
+        return _next_states(definition, name, _argument(function, Kind.STATE))
+    if kind is Kind.NEXT_HIDDEN:
+        return _next_hidden(definition, name, _argument(function, Kind.HIDDEN))
+    if kind is Kind.PROBABILITIES:
+        if definition.sizes.next_states == 1:
+            return _Passing(None, after=(f"array_at({name}, (1,), np.float64)[0] = 1.0",))
+        return _Passing(f"{name}_values", (*_floats(name, "next_states"), f"{name}_values[:] = 0.0"))
+    if kind is Kind.LIKELIHOODS:
+        after: tuple[str, ...] = (
+            f"{name}_none = True",
+            f"for i in range({name}_count):",
+            f"    if {name}_values[i] != 0.0:",
+            f"        {name}_none = False",
+            f"if {name}_none:",
+            f"    {name}_values[{name}_count] = 1.0",
+        )
+        before = (*_floats(name, "observations", " + 1"), f"{name}_values[:] = 0.0")
+        return _Passing(f"{name}_values[:{name}_count]", before, after)
+    if kind is Kind.SUMMARY:
+        return _Passing(f"{name}_values", _floats(name, "summary"))
+    if kind is Kind.ACTION_FLAGS:
+        before = (*_floats(name, "actions"), f"{name}_values[:] = 0.0")
+        after = (
+            f"{name}_set = 0",
+            f"for i in range({name}_count):",
+            f"    if {name}_values[i] > 0.0:",
+            f"        {name}_set += 1",
+        )
+        return _Passing(f"{name}_values", before, after, f"{name}_set")
+    return _Passing(name)  # a number
+
+
+def _argument(function: ModelFunction, kind: Kind) -> str:
+    return next(name for name, found in function.arguments.items() if found is kind)
+
+
+def _floats(name: str, size: str, more: str = "") -> tuple[str, ...]:
+    """Statements that make an array of one of the model's sizes."""
+    return _count(name, size), f"{name}_values = array_at({name}, ({name}_count{more},), np.float64)"
+
+
+def _count(name: str, size: str) -> str:
+    place = Sizes._fields.index(size)
+    return f"{name}_count = array_at(m, {place + 1}, np.int64)[{place}]"
+
+
+def _next_states(definition: Definition, name: str, source: str) -> _Passing:
+    words, dtype = definition.state.itemsize // 8, definition.state
+    several = definition.sizes.next_states > 1
+    before = (
+        _count(name, "next_states") if several else f"{name}_count = 1",
+        f"{name}_source = array_at({source}, {words}, np.uint64)",
+        f"{name}_words = array_at({name}, ({name}_count, {words}), np.uint64)",
+        f"for i in range({name}_count):",
+        f"    for w in range({words}):",
+        f"        {name}_words[i, w] = {name}_source[w]",
+        f"{name}_records = array_at({name}, ({name}_count,), STATE)",
+    )
+    clear = [f"    {line}" for line in _clear_negative_zeros(dtype, f"{name}_records[i]")]
+    after = (f"for i in range({name}_count):", *clear) if clear else ()
+    value = f"{name}_records" if several else f"{name}_records[0]"
+    return _Passing(value, before, after, f"{name}_count")
+
+
+def _next_hidden(definition: Definition, name: str, source: str) -> _Passing:
+    words = definition.theta.itemsize // 8
+    before = (
+        f"{name}_source = array_at({source}, {words}, np.uint64)",
+        f"{name}_words = array_at({name}, {words}, np.uint64)",
+        f"for w in range({words}):",
+        f"    {name}_words[w] = {name}_source[w]",
+        f"{name}_record = record_at({name}, THETA)",
+    )
+    return _Passing(f"{name}_record", before, tuple(_clear_negative_zeros(definition.theta, f"{name}_record")))
+
+
+def _clear_negative_zeros(dtype: np.dtype[Any], record: str) -> list[str]:
+    return [
+        f"{record}.{field} = {record}.{field} + 0.0" if dtype[field].ndim == 0 else f"{record}.{field}[:] += 0.0"
+        for field in float_fields(dtype)
+    ]
+
+
+# What a wrapper makes of the value that the user's function returns. The sums are there for a value that may be None:
+# adding to it raises where the error can still be caught.
+_CONVERTED = {
+    Returns.NOTHING: "{call}",
+    Returns.NUMBER: "result = 0.0 + {call}",
+    Returns.ACTION: "result = 0 + {call}",
+    Returns.COMPONENT: "result = 0 + {call}",
+    Returns.FLAG: "result = 1 if {call} else 0",
+}
+
+
+def _wrapper(definition: Definition, function: ModelFunction) -> list[str]:
+    passing = [_passing(definition, function, *argument) for argument in function.arguments.items()]
+    call = f"user_{function.name}({', '.join(p.value for p in passing if p.value is not None)})"
+    result = "result"
+    if function.returns is Returns.NOTHING:
+        result = next((p.result for p in passing if p.result), "0")
+    return [
+        f'@cfunc("{function.return_type}({", ".join(function.argument_types)})", cache=True)',
+        f"def {function.name}({', '.join(function.arguments)}):",
+        *(f"    {line}" for p in passing for line in p.before),
+        "    try:",
+        f"        {_CONVERTED[function.returns].format(call=call)}",
+        "    except Exception:",
+        f"        return {'np.nan' if math.isnan(function.failed) else int(function.failed)}",
+        *(f"    {line}" for p in passing for line in p.after),
+        f"    return {result}",
+    ]
+
+
+def sample_arguments(definition: Definition) -> dict[str, tuple[Any, ...]]:
+    """One value of each argument, to compile the user's functions one by one for a clear error."""
+    state, theta, memory = (np.zeros(1, d)[0] for d in (definition.state, definition.theta, definition.memory))
+    sizes = definition.sizes
+    values = {
+        Kind.PARAMETERS: definition.parameters.values, Kind.STATE: state, Kind.HIDDEN: theta, Kind.MEMORY: memory,
+        Kind.ACTION: 0, Kind.OBSERVATION: 0, Kind.UNIFORM: 0.5, Kind.STREAM: np.zeros(1, np.uint64),
+        Kind.NEXT_STATES: np.zeros(sizes.next_states, definition.state) if sizes.next_states > 1 else state,
+        Kind.PROBABILITIES: np.zeros(sizes.next_states), Kind.LIKELIHOODS: np.zeros(sizes.observations),
+        Kind.NEXT_HIDDEN: theta, Kind.DRAWN_HIDDEN: theta, Kind.MOVED_HIDDEN: theta, Kind.UPDATED_MEMORY: memory,
+        Kind.SUMMARY: np.zeros(sizes.summary), Kind.ACTION_FLAGS: np.zeros(sizes.actions),
+    }  # fmt: skip
+    return {
+        f.name: tuple(values[f.arguments[name]] for name in f.passed(sizes.next_states))
+        for f in FUNCTIONS
+        if f.name in definition.functions
+    }

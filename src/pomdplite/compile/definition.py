@@ -3,48 +3,36 @@
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pomdplite.compile.abi import data_address
 from pomdplite.compile.jit import Ints
 from pomdplite.errors import ModelError
 
-# What the user's functions take; `transition` takes p only where `next_states` > 1.
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "transition": ("m", "x", "theta", "a", "y", "p"),
-    "observation": ("m", "y", "theta", "a", "z"),
-    "reward": ("m", "x", "theta", "a"),
-    "terminal": ("m", "x"),
-    "legal": ("m", "x", "a"),
-    "depends": ("m", "x", "a"),
-    "evolve": ("m", "x", "theta", "a", "theta_next"),
-    "heuristic": ("m", "x"),
-    "policy": ("m", "x", "u"),
-    "prior": ("m", "theta", "random"),
-    "move": ("m", "x", "theta", "random"),
-    "summary": ("m", "theta", "f"),
-    "upper": ("m", "x", "theta"),
-    "preferred": ("m", "x", "h", "f"),
-    "remember": ("m", "x", "a", "y", "o", "h"),
-}
+
+class Sizes(NamedTuple):
+    """Lengths of a model's arrays. They lead its block of parameters, so that compiled code does not depend on them."""
+
+    next_states: int
+    observations: int
+    summary: int
+    actions: int
 
 
 @dataclass(frozen=True)
-class Source:
-    """What compiling needs to know of a model."""
+class Definition:
+    """What compiling needs to know about a model."""
 
     title: str
     state: np.dtype[Any]
     theta: np.dtype[Any]
-    functions: dict[str, Callable[..., Any]]
-    parameters: "Parameters"
-    next_states: int
-    observations: int
-    summary: int  # numbers that `summary` writes
-    actions: int
     memory: np.dtype[Any]  # what hints remember of the history
-    left_out: dict[str, str]  # attributes that are no parameters, and their type
+    functions: dict[str, Callable[..., Any]]  # as the user wrote them, by name, in the order of their slots
+    sizes: Sizes
+    parameters: "Parameters"
+    left_out: dict[str, str]  # attributes that are not parameters, and why
 
 
 @dataclass(frozen=True)
@@ -52,12 +40,12 @@ class Parameters:
     """The model's constants: as a named tuple for the user's functions, as a block of words for kernels."""
 
     values: Any  # the named tuple `m`
-    block: Ints  # [word]; the first four words are `next_states`, `observations`, `summary` and `actions`
+    block: Ints  # [word]; the sizes come first
     layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
 
 
-def parameters(constants: dict[str, Any], *sizes: int) -> Parameters:
-    """Lay the model's numbers and numeric arrays out for kernels; anything else is left out."""
+def parameters(constants: dict[str, Any], sizes: Sizes) -> Parameters:
+    """Lay out the model's numbers and numeric arrays for kernels; anything else is left out."""
     values: dict[str, Any] = {}
     words: list[int] = list(sizes)
     layout: list[tuple[str, str, int]] = []
@@ -68,7 +56,7 @@ def parameters(constants: dict[str, Any], *sizes: int) -> Parameters:
         if array.dtype.kind == "O" or (
             array.dtype.kind == "u" and array.size and array.max() > 2**63 - 1 and array.ndim == 0
         ):
-            raise ModelError(f"the parameter {name} = {constant} does not fit 64 bits.")
+            raise ModelError(f"the parameter {name} = {constant} does not fit into 64 bits.")
         if array.ndim == 0:
             array = array.astype({"b": np.int64, "f": np.float64}.get(array.dtype.kind, np.int64))
             words.append(int(array.reshape(1).view(np.int64)[0]))
@@ -77,7 +65,7 @@ def parameters(constants: dict[str, Any], *sizes: int) -> Parameters:
         else:
             array = np.ascontiguousarray(array).copy()
             array.flags.writeable = False
-            words += [array.ctypes.data, *array.shape]
+            words += [data_address(array), *array.shape]
             layout.append((name, array.dtype.name, array.ndim))
             values[name] = array
     m = namedtuple("Parameters", list(values))(**values)
@@ -97,7 +85,7 @@ def _numeric(constant: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Functions:
+class KernelFunctions:
     """Addresses of a model's functions, and what must stay alive for them to be valid."""
 
     addresses: dict[str, int]

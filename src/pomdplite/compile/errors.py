@@ -1,4 +1,4 @@
-"""A model function that Numba cannot compile, told in the user's words: function, line, what to change."""
+"""Explains why Numba cannot compile a model function: which function, which line, what to change."""
 
 import inspect
 import re
@@ -8,10 +8,13 @@ from typing import Any
 import numba
 from numba import types
 
-from pomdplite.compile.definition import Source
+from pomdplite.compile.definition import Definition
 from pomdplite.errors import ModelError
+from pomdplite.model.functions import FUNCTIONS, Returns
 
-# Pattern in Numba's message -> what it means for the user. Groups are filled in.
+_RETURNS_NUMBER = {f.name for f in FUNCTIONS if f.returns in (Returns.NUMBER, Returns.ACTION, Returns.COMPONENT)}
+
+# Pattern in Numba's message -> what it means to the user, with the groups filled in.
 _CAUSES: list[tuple[str, str]] = [
     (r"Unknown attribute '(\w+)' of type Parameters",
      "m has no parameter '{0}': set it as a number or numeric array on the model (self.{0} = ...)."),
@@ -31,37 +34,35 @@ _CAUSES: list[tuple[str, str]] = [
     (r"The use of a (\w+)", "it uses {0}, which cannot be compiled."),
     (r"unsupported.*?(try|with|yield|set|dict|comprehension|lambda)", "it uses {0}, which cannot be compiled."),
     (r"Cannot unify ([^\n]+?) and ([^\n]+?) for '(\w+?)(?:\.\d+)?'",
-     "the variable '{2}' is once {0} and once {1}: give it one type."),
+     "the variable '{2}' is {0} in one place and {1} in another: give it one type."),
     (r"variable '(\w+)' referenced before assignment", "the variable '{0}' may be read before it is set."),
     (r"cannot assign to field|Cannot cast ([^\n]+?) to ([^\n:]+)", 
      "it stores a value of the wrong type ({0} into {1})."),
     (r"No implementation of function Function\(<built-in function (\w+)>\)[^\n]*\n[^\n]*\n *>>> [^\n]*\(([^\n]*)\)",
-     "the operation '{0}' is not possible on ({1})."),
-    (r"Unknown attribute '(\w+)' of type ([^\n]+)", "'{0}' is not something that {1} has."),
+     "the operation '{0}' is not defined for ({1})."),
+    (r"Unknown attribute '(\w+)' of type ([^\n]+)", "{1} has no attribute '{0}'."),
 ]  # fmt: skip
 
 
 def explain(
-    source: Source, jitted: dict[str, Any], samples: dict[str, tuple[Any, ...]], fallback: Exception
+    definition: Definition, jitted: dict[str, Any], samples: dict[str, tuple[Any, ...]], fallback: Exception
 ) -> ModelError:
-    """Find which function fails by itself and describe the failure."""
+    """Find the function that fails on its own and describe the failure."""
     for name, function in jitted.items():
         try:
             function.compile(tuple(numba.typeof(value) for value in samples[name]))
         except KeyError as error:  # how Numba reports writing to a field that a record does not have
-            return _describe(source, name, f"Field {error.args[0]} was not found in record")
+            return _describe(definition, name, f"Field {error.args[0]} was not found in record")
         except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with any
-            return _describe(source, name, str(error) or type(error).__name__)
+            return _describe(definition, name, str(error) or type(error).__name__)
         returned = function.overloads[function.signatures[-1]].signature.return_type
-        if name in ("reward", "depends", "heuristic", "policy", "upper") and not isinstance(
-            returned, (types.Number, types.Boolean)
-        ):
-            return _describe(source, name, f"returns {returned}")
-    return ModelError(f"{source.title} cannot be compiled. Numba says: {_last_line(str(fallback))}")
+        if name in _RETURNS_NUMBER and not isinstance(returned, (types.Number, types.Boolean)):
+            return _describe(definition, name, f"returns {returned}")
+    return ModelError(f"{definition.title} cannot be compiled. Numba says: {_first_useful_line(str(fallback))}")
 
 
-def _describe(source: Source, name: str, message: str) -> ModelError:
-    title, function = source.title, source.functions[name]
+def _describe(definition: Definition, name: str, message: str) -> ModelError:
+    title, function = definition.title, definition.functions[name]
     try:
         lines, first = inspect.getsourcelines(function)
     except OSError:
@@ -73,36 +74,31 @@ def _describe(source: Source, name: str, message: str) -> ModelError:
         for path, number in re.findall(r'File "([^"]+)", line (\d+)', message)
         if Path(path).name == file.name and first <= int(number) <= last
     ]
-    cause, culprit = _last_line(message), None
+    cause, culprit = _first_useful_line(message), None
     for pattern, meaning in _CAUSES:
         found = re.search(pattern, message, re.DOTALL if r"\n" in pattern else 0)
         if found:
             groups = [group for group in found.groups() if group is not None]
             cause, culprit = meaning.format(*groups, "?", "?"), groups[0] if groups else None
-            if "m has no parameter" in cause and culprit in source.left_out:
-                cause = left_out_message(culprit, source.left_out[culprit])
+            if "m has no parameter" in cause and culprit in definition.left_out:
+                cause = definition.left_out[culprit]
             break
-    if not places and culprit:  # Numba does not always say where: look for the word
+    if not places and culprit:  # Numba does not always say where: search for the word
         places = [first + i for i, code in enumerate(lines) if re.search(rf"\b{culprit}\b", code)]
     line = places[-1] if places else first
     text = lines[line - first].strip() if 0 <= line - first < len(lines) else ""
     where = f"{file}, line {line}" + (f": {text}" if text else "")
     return ModelError(
         f"{title}.{name} cannot be compiled ({where}). Cause: {cause} "
-        "Model functions may use numbers, NumPy arrays, math and loops; a model that must call other code can set "
-        "compiled = False and run interpreted."
+        "Model functions may use numbers, NumPy arrays, math and loops; to call any other code, set "
+        "compiled = False, which runs the model interpreted."
     )
-
-
-def left_out_message(name: str, kind: str) -> str:
-    """Why a model's attribute is not among its parameters."""
-    return f"m.{name} is not there: it is a {kind}, and only numbers and numeric arrays reach m."
 
 
 _NOISE = ("File ", "This error", "During:", "^", "http", "Failed in", "def ", "<source")
 
 
-def _last_line(message: str) -> str:
+def _first_useful_line(message: str) -> str:
     lines = [line.strip() for line in message.splitlines()]
     useful = [line for line in lines if line and not line.startswith(_NOISE)]
     return useful[0] if useful else "no reason given"

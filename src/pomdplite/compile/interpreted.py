@@ -1,204 +1,221 @@
-"""A model's functions as Python runs them.
+"""A model's functions as Python runs them: the reference that compiled code must equal.
 
-`Plain` calls them on records, and is the reference that compiled code must equal. `interpreted` gives kernels the
-same functions through ctypes callbacks, for models that cannot be compiled (`compiled = False`, a simulator)
-and for debugging (NUMBA_DISABLE_JIT=1).
+`Interpreted` calls them on records. `callbacks` hands the same calls to kernels, for models that cannot be compiled
+(`compiled = False`, a simulator) and for debugging (NUMBA_DISABLE_JIT=1). Both follow the table of model functions,
+step by step like the generated wrappers (codegen.py): fill the outputs, call the user's function, tidy up the outputs.
 """
 
-import ctypes
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pomdplite.compile import abi
-from pomdplite.compile.definition import Functions, Source
+from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.errors import ModelError
-from pomdplite.model.records import to_words
+from pomdplite.model.functions import FUNCTIONS, OUTPUTS, Kind, ModelFunction, Returns
+from pomdplite.model.records import float_fields, to_words
 
-THETA = object()  # stands for the record that is changed in place
+_ONE_RECORD = (Kind.NEXT_HIDDEN, Kind.DRAWN_HIDDEN)  # outputs that the user's function sees as a record
+_IN_PLACE = (Kind.MOVED_HIDDEN, Kind.UPDATED_MEMORY)
+_NUMBERS = (Kind.ACTION, Kind.OBSERVATION, Kind.UNIFORM)
 
 
-class Plain:
-    """The model's functions as Python runs them, on records; the reference that compiled code must equal."""
+class Interpreted:
+    """The model's functions on records.
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.m = source.parameters.values
+    Every function that the model defines is an attribute: interpreted.upper(x, theta) takes the inputs and returns the
+    value, or the outputs. The methods below are for functions that a model may leave out, or whose outputs read better
+    in another form.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self.calls = {f.name: _Call(definition, f) for f in FUNCTIONS if f.name in definition.functions}
+        for name, call in self.calls.items():
+            if name not in vars(Interpreted):
+                setattr(self, name, call)
 
     def transition(self, x: Any, theta: Any, a: int) -> list[tuple[Any, float]]:
-        """Every next state that T gives, with its probability as given."""
-        source = self.source
-        words = to_words(source.state, x)
-        y = np.tile(words, source.next_states).view(source.state).view(np.recarray)
-        p = np.zeros(source.next_states)
-        if source.next_states > 1:
-            source.functions["transition"](self.m, x, theta, a, y, p)
-        else:
-            source.functions["transition"](self.m, x, theta, a, y[0])
-            p[0] = 1.0
-        return [(y[i], float(p[i])) for i in range(source.next_states)]
+        """T: every next state with its probability, as the model gives them."""
+        y, p = self.calls["transition"](x, theta, a)
+        return [(y[i], probability) for i, probability in enumerate(p.tolist())]
 
     def observation(self, y: Any, theta: Any, a: int) -> Any:
-        """P(o | y, θ', a), null last."""
-        z = np.zeros(self.source.observations + 1)
-        if "observation" in self.source.functions:
-            self.source.functions["observation"](self.m, y, theta, a, z[:-1])
-        if not z.any():
-            z[-1] = 1.0
+        """Z: P(o | y, θ', a), null last."""
+        if "observation" in self.calls:
+            return self.calls["observation"](y, theta, a)
+        z = np.zeros(self.definition.sizes.observations + 1)
+        z[-1] = 1.0
         return z
-
-    def reward(self, x: Any, theta: Any, a: int) -> float:
-        """R(x, θ, a)."""
-        return _number("reward", self.source.functions["reward"](self.m, x, theta, a))
 
     def terminal(self, x: Any) -> bool:
         """Whether x ends the episode."""
-        function = self.source.functions.get("terminal")
-        return bool(function(self.m, x)) if function else False
+        return "terminal" in self.calls and self.calls["terminal"](x)
 
     def legal(self, x: Any, a: int) -> bool:
-        """Whether a may be chosen in x."""
-        function = self.source.functions.get("legal")
-        return bool(function(self.m, x, a)) if function else True
-
-    def depends(self, x: Any, a: int) -> int:
-        """The component of θ that (x, a) depends on, -1 for none."""
-        return int(_number("depends", self.source.functions["depends"](self.m, x, a)))
-
-    def heuristic(self, x: Any) -> float:
-        """The model's guess of the value of x."""
-        return float(self.source.functions["heuristic"](self.m, x))
-
-    def policy(self, x: Any, u: float) -> int:
-        """The model's action to play on with."""
-        return int(self.source.functions["policy"](self.m, x, u))
-
-    def upper(self, x: Any, theta: Any) -> float:
-        """The model's bound on the value of x to an agent who knows θ."""
-        return float(self.source.functions["upper"](self.m, x, theta))
-
-    def preferred(self, x: Any, h: Any) -> Any:
-        """Which actions the model prefers: [action] of 0 and 1."""
-        f = np.zeros(self.source.actions)
-        self.source.functions["preferred"](self.m, x, h, f)
-        return f
-
-    def remember(self, x: Any, a: int, y: Any, o: int, h: Any) -> bool:
-        """Take a step into the memory of the hints; True, so that who asks can tell it from an error."""
-        self.source.functions["remember"](self.m, x, a, y, o, h)
-        return True
-
-    def prior(self, random: Any) -> Any:
-        """θ drawn from the prior."""
-        theta = np.zeros(1, self.source.theta).view(np.recarray)[0]
-        self.source.functions["prior"](self.m, theta, random)
-        return theta
+        """Whether action a is allowed in x."""
+        return "legal" not in self.calls or self.calls["legal"](x, a)
 
     def evolve(self, x: Any, theta: Any, a: int) -> Any:
         """θ' = φ(θ, x, a)."""
-        after = to_words(self.source.theta, theta).view(self.source.theta).view(np.recarray)[0]
-        if "evolve" in self.source.functions:
-            self.source.functions["evolve"](self.m, x, theta, a, after)
-        return after
+        if "evolve" in self.calls:
+            return self.calls["evolve"](x, theta, a)
+        return to_words(self.definition.theta, theta).view(self.definition.theta).view(np.recarray)[0]
 
 
-def _number(function: str, value: Any) -> float:
-    if value is None:
-        raise ModelError(f"{function} returned nothing")
-    return float(value)
+_Step = Callable[[Sequence[Any]], Any]  # something done with the arguments
 
 
-def interpreted(source: Source) -> Functions:
-    """The model's functions for kernels, run by Python through ctypes callbacks."""
-    plain = Plain(source)
-    failures: list[BaseException] = []
-    x_words, theta_words = source.state.itemsize // 8, source.theta.itemsize // 8
+class _Call:
+    """One function of a model. Its arguments are those that follow m; outputs are arrays, even of a single record."""
 
-    def words_at(address: int, count: int) -> Any:
-        return np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(address))
+    def __init__(self, definition: Definition, function: ModelFunction) -> None:
+        self.function = function
+        self.kinds = tuple(function.arguments.values())[1:]
+        self._user, self._m = definition.functions[function.name], definition.parameters.values
+        self._layouts = _layouts(definition)
+        self._outputs = any(kind in OUTPUTS for kind in self.kinds)
+        self._written = [i for i, kind in enumerate(self.kinds) if kind in OUTPUTS or kind in _IN_PLACE]
+        several = definition.sizes.next_states > 1
+        self._before: list[_Step] = []
+        self._pass: list[_Step] = []
+        self._after: list[_Step] = []  # each may return what the wrapper returns
+        for i, kind in enumerate(self.kinds):
+            self._add_steps(i, kind, several)
+        self._as_they_are = len(self._pass) == len(self.kinds) and not self._outputs
 
-    def state_at(address: int) -> Any:
-        return words_at(address, x_words).view(source.state).view(np.recarray)[0]
+    def _add_steps(self, i: int, kind: Kind, several: bool) -> None:
+        """The steps for one argument; codegen.py says the same in generated code."""
+        if kind in (Kind.NEXT_STATES, Kind.NEXT_HIDDEN):
+            source = self.kinds.index(Kind.STATE if kind is Kind.NEXT_STATES else Kind.HIDDEN)
+            self._before.append(lambda given: _copy_record(given[source], given[i]))
+            floats = float_fields(self._layouts[kind][0])
+            self._after.append(lambda given: _clear_negative_zeros(given[i], floats))
+        if kind in (Kind.PROBABILITIES, Kind.LIKELIHOODS, Kind.ACTION_FLAGS):
+            self._before.append(lambda given: given[i].fill(0.0))
+        if kind is Kind.NEXT_STATES:
+            self._after.append(lambda given: len(given[i]))
+        elif kind is Kind.PROBABILITIES and not several:
+            self._after.append(lambda given: given[i].fill(1.0))
+        elif kind is Kind.LIKELIHOODS:
+            self._after.append(lambda given: _null_if_silent(given[i]))
+        elif kind is Kind.ACTION_FLAGS:
+            self._after.append(lambda given: int((given[i] > 0).sum()))
+        if kind is Kind.LIKELIHOODS:
+            self._pass.append(lambda given: given[i][:-1])
+        elif kind in _ONE_RECORD or (kind is Kind.NEXT_STATES and not several):
+            self._pass.append(lambda given: given[i][0])
+        elif kind is Kind.NEXT_STATES:
+            self._pass.append(lambda given: given[i].view(np.recarray))
+        elif kind is not Kind.PROBABILITIES or several:
+            self._pass.append(lambda given: given[i])
 
-    def theta_at(address: int) -> Any:
-        return words_at(address, theta_words).view(source.theta).view(np.recarray)[0]
+    def __call__(self, *inputs: Any) -> Any:
+        """The value that the function returns for these inputs, or the outputs that it writes."""
+        given: Sequence[Any] = inputs
+        if self._outputs:
+            rest = iter(inputs)
+            given = [self._allocate(kind) if kind in OUTPUTS else next(rest) for kind in self.kinds]
+        value = self.run(given)
+        if self.function.returns is Returns.NOTHING:
+            written = [given[i][0] if self.kinds[i] in _ONE_RECORD else given[i] for i in self._written]
+            return written[0] if len(written) == 1 else written
+        return value == 1 if self.function.returns is Returns.FLAG else value
 
-    def transition(m: int, x: int, theta: int, a: int, y: int, p: int) -> int:
-        out = words_at(y, x_words * source.next_states).reshape(source.next_states, x_words)
-        chance = words_at(p, source.next_states).view(np.float64)
-        for i, (record, probability) in enumerate(plain.transition(state_at(x), theta_at(theta), a)):
-            out[i] = to_words(source.state, record)
-            chance[i] = probability
-        return source.next_states
+    def run(self, given: Sequence[Any]) -> Any:
+        """Call the user's function and return what its wrapper returns to kernels."""
+        for step in self._before:
+            step(given)
+        passed = given if self._as_they_are else [step(given) for step in self._pass]
+        returned = self._user(self._m, *passed)
+        if self.function.returns is Returns.FLAG:
+            return 1 if returned else 0
+        if self.function.returns is Returns.NOTHING:
+            result = 0
+            for step in self._after:
+                count = step(given)
+                result = result if count is None else count
+            return result
+        if returned is None:
+            raise ModelError(f"{self.function.name} returned nothing")
+        return float(returned) if self.function.returns is Returns.NUMBER else int(returned)
 
-    def observation(m: int, y: int, theta: int, a: int, z: int) -> int:
-        words_at(z, source.observations + 1).view(np.float64)[:] = plain.observation(state_at(y), theta_at(theta), a)
-        return 0
+    def run_from_kernel(self, *given: Any) -> Any:
+        """The same with arguments as kernels pass them: numbers, and addresses."""
+        return self.run([self._from_kernel(kind, value) for kind, value in zip(self.kinds, given, strict=True)])
 
-    def evolve(m: int, x: int, theta: int, a: int, theta_next: int) -> int:
-        words_at(theta_next, theta_words)[:] = to_words(source.theta, plain.evolve(state_at(x), theta_at(theta), a))
-        return 0
+    def _from_kernel(self, kind: Kind, given: Any) -> Any:
+        if kind in _NUMBERS:
+            return given
+        array = abi.memory(given, *self._layouts[kind])
+        return array if kind in OUTPUTS or kind is Kind.STREAM else array[0]
 
-    def in_place(name: str, theta: int, *arguments: Any) -> int:
-        """Run a function that changes theta, and write the whole record back."""
-        words = words_at(theta, theta_words)
-        record = theta_at(theta)
-        result = source.functions[name](plain.m, *(record if a is THETA else a for a in arguments))
-        words[:] = to_words(source.theta, record)
-        return int(bool(result))
+    def _allocate(self, kind: Kind) -> Any:
+        dtype, count = self._layouts[kind]
+        return np.zeros(count, dtype)
 
-    def stream_at(address: int) -> Any:
-        return words_at(address, 1)
 
-    def summary(m: int, theta: int, f: int) -> int:
-        source.functions["summary"](plain.m, theta_at(theta), words_at(f, source.summary).view(np.float64))
-        return 0
-
-    def memory_at(address: int) -> Any:
-        return words_at(address, source.memory.itemsize // 8).view(source.memory).view(np.recarray)[0]
-
-    def preferred(m: int, x: int, h: int, f: int) -> int:
-        chosen = plain.preferred(state_at(x), memory_at(h))
-        words_at(f, source.actions).view(np.float64)[:] = chosen
-        return int((chosen > 0).sum())
-
-    def remember(m: int, x: int, a: int, y: int, o: int, h: int) -> int:
-        plain.remember(state_at(x), a, state_at(y), o, memory_at(h))
-        return 0
-
-    callbacks: dict[str, Callable[..., Any]] = {
-        "transition": transition,
-        "observation": observation,
-        "reward": lambda m, x, theta, a: plain.reward(state_at(x), theta_at(theta), a),
-        "terminal": lambda m, x: int(plain.terminal(state_at(x))),
-        "legal": lambda m, x, a: int(plain.legal(state_at(x), a)),
-        "depends": lambda m, x, a: plain.depends(state_at(x), a),
-        "heuristic": lambda m, x: plain.heuristic(state_at(x)),
-        "policy": lambda m, x, u: plain.policy(state_at(x), u),
-        "evolve": evolve,
-        "prior": lambda m, theta, random: in_place("prior", theta, THETA, stream_at(random)),
-        "move": lambda m, x, theta, random: in_place("move", theta, state_at(x), THETA, stream_at(random)),
-        "summary": summary,
-        "upper": lambda m, x, theta: plain.upper(state_at(x), theta_at(theta)),
-        "preferred": preferred,
-        "remember": remember,
+def _layouts(definition: Definition) -> dict[Kind, tuple[np.dtype[Any], int]]:
+    """The type and number of the items at an address; np.record has fields as attributes."""
+    sizes, floats = definition.sizes, np.dtype(np.float64)
+    state, theta, memory = (np.dtype((np.record, d)) for d in (definition.state, definition.theta, definition.memory))
+    return {
+        Kind.STATE: (state, 1),
+        Kind.HIDDEN: (theta, 1),
+        Kind.MEMORY: (memory, 1),
+        Kind.STREAM: (np.dtype(np.uint64), 1),
+        Kind.NEXT_STATES: (state, sizes.next_states),
+        Kind.PROBABILITIES: (floats, sizes.next_states),
+        Kind.LIKELIHOODS: (floats, sizes.observations + 1),
+        Kind.NEXT_HIDDEN: (theta, 1),
+        Kind.DRAWN_HIDDEN: (theta, 1),
+        Kind.SUMMARY: (floats, sizes.summary),
+        Kind.ACTION_FLAGS: (floats, sizes.actions),
+        Kind.MOVED_HIDDEN: (theta, 1),
+        Kind.UPDATED_MEMORY: (memory, 1),
     }
 
-    def guarded(name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        failed: Any = abi.RAISED_IN_DEPENDS if name == "depends" else abi.FAILED
-        if name in ("reward", "heuristic", "upper"):
-            failed = float("nan")
 
-        def call(*arguments: int) -> Any:
+def _copy_record(record: Any, into: Any) -> None:
+    """Copy a record, padding zeroed, into every element of an array of records."""
+    into.view(np.uint64).reshape(len(into), -1)[:] = to_words(into.dtype, record)
+
+
+def _clear_negative_zeros(records: Any, floats: list[str]) -> None:
+    """Make -0.0 into 0.0, so that equal records are equal words."""
+    for name in floats:
+        records[name] += 0.0
+
+
+def _null_if_silent(z: Any) -> None:
+    """All zeros mean no observation: null."""
+    if not z.any():
+        z[-1] = 1.0
+
+
+def callbacks(definition: Definition) -> KernelFunctions:
+    """The model's functions for kernels, run by Python."""
+    failures: list[BaseException] = []
+
+    def guarded(call: _Call) -> Callable[..., Any]:
+        failed = call.function.failed if call.function.return_type == "float64" else int(call.function.failed)
+
+        def run(_m: int, *given: Any) -> Any:
             try:
-                return callback(*arguments)
+                return call.run_from_kernel(*given)
             except BaseException as error:  # noqa: BLE001  ctypes would swallow it: kept, and raised by the caller
                 failures.append(error)
                 return failed
 
-        return call
+        return run
 
-    pointers = {name: abi.c_function_type(name)(guarded(name, callbacks[name])) for name in source.functions}
-    addresses = {name: int(ctypes.cast(f, ctypes.c_void_p).value or 0) for name, f in pointers.items()}
-    return Functions(addresses, (pointers,), failures)
+    pointers = {
+        name: abi.callback(call.function, guarded(call)) for name, call in Interpreted(definition).calls.items()
+    }
+    addresses = {name: address for name, (address, _) in pointers.items()}
+    return KernelFunctions(addresses, tuple(pointer for _, pointer in pointers.values()), failures)

@@ -1,4 +1,4 @@
-"""A model ready for planning: its functions, compiled or interpreted, and its hidden values listed for kernels."""
+"""A model ready for planning: its functions compiled or interpreted, its hidden values listed for kernels."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,30 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from pomdplite.compile import codegen, interpreted
-from pomdplite.compile.abi import (
-    DEPENDS,
-    EVOLVE,
-    FAILED,
-    HEURISTIC,
-    LEGAL,
-    MOVE,
-    OBSERVATION,
-    PARAMETERS,
-    POLICY,
-    PREFERRED,
-    PRIOR,
-    REMEMBER,
-    REWARD,
-    SUMMARY,
-    TERMINAL,
-    TRANSITION,
-    UPPER,
-    KernelModel,
-)
-from pomdplite.compile.abi import prior as abi_prior
-from pomdplite.compile.definition import Functions, Source
-from pomdplite.compile.interpreted import Plain
+from pomdplite.compile import abi, codegen, interpreted
+from pomdplite.compile.abi import FAILED, KernelModel
+from pomdplite.compile.definition import Definition, KernelFunctions
+from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import UsageError
 from pomdplite.model.hidden_table import HiddenTable, hidden_table, population_table
@@ -41,48 +21,42 @@ from pomdplite.rng import stream
 if TYPE_CHECKING:
     from pomdplite.model.model import Model
 
-_PLACES = {
-    "transition": TRANSITION, "observation": OBSERVATION, "reward": REWARD, "terminal": TERMINAL,
-    "legal": LEGAL, "depends": DEPENDS, "evolve": EVOLVE, "heuristic": HEURISTIC, "policy": POLICY,
-    "prior": PRIOR, "move": MOVE, "summary": SUMMARY, "upper": UPPER, "preferred": PREFERRED, "remember": REMEMBER,
-}  # fmt: skip
-
-_PRIOR_DRAWS = 256  # of a Population, for what needs to know some values of θ before there is a belief
+_PRIOR_DRAWS = 256  # of a Population, for code that needs some values of θ before there is a belief
 
 
 class CompiledModel:
     """What the library derives from a model, once; the model itself holds only what the user wrote."""
 
-    def __init__(self, model: "Model", definition: Source) -> None:
+    def __init__(self, model: "Model", definition: Definition) -> None:
         self.model, self.definition = model, definition
         self._views: dict[bool, KernelView] = {}
 
     @cached_property
-    def interpreted(self) -> Plain:
+    def interpreted(self) -> Interpreted:
         """The functions as Python runs them."""
-        return Plain(self.definition)
+        return Interpreted(self.definition)
 
     @cached_property
-    def functions(self) -> Functions:
+    def functions(self) -> KernelFunctions:
         """The functions as kernels call them."""
         if self.model.compiled and not numba.config.DISABLE_JIT:
             return codegen.compiled(self.definition)
-        return interpreted.interpreted(self.definition)
+        return interpreted.callbacks(self.definition)
 
     @property
     def factored(self) -> bool:
-        """Whether the belief is kept component by component."""
+        """Whether the belief is factored: one probability vector per component."""
         return "depends" in self.definition.functions and len(self.model.hidden.components) > 1
 
     @property
     def evolves(self) -> bool:
-        """Whether θ changes (deterministically)."""
+        """Whether θ changes, deterministically."""
         return "evolve" in self.definition.functions
 
     def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
-        """The model as kernels see it, with Θ component by component or listed as a whole."""
+        """The model as kernels see it, with Θ listed jointly or component by component (default: if factored)."""
         if joint and isinstance(self.model.hidden, Population):
-            raise UsageError(f"{self.model.name}: its hidden values cannot be listed, and this needs them listed.")
+            raise UsageError(f"{self.model.name}: this needs every hidden value listed, but hidden is a Population.")
         joint = not self.factored if joint is None else joint
         if joint not in self._views:
             self._views[joint] = KernelView.of(self, joint)
@@ -93,7 +67,7 @@ class CompiledModel:
 def draw_prior(model: KernelModel, theta: Words, count: int, random: Words) -> int:
     """Fill the first rows with draws from the prior; -1 if the user's function raised."""
     for t in range(count):
-        if abi_prior(model, theta, t, random) == FAILED:
+        if abi.prior(model, theta, t, random) == FAILED:
             return -1
     return 0
 
@@ -108,12 +82,12 @@ class KernelView:
 
     @classmethod
     def of(cls, form: CompiledModel, joint: bool) -> "KernelView":
-        """Compile (or load) the functions and lay the hidden values out."""
-        model, source, functions = form.model, form.definition, form.functions
-        addresses = np.zeros(len(_PLACES) + 1, np.uint64)
-        addresses[PARAMETERS] = source.parameters.block.ctypes.data
-        for name, address in functions.addresses.items():
-            addresses[_PLACES[name]] = address
+        """Compile or load the functions, and list the hidden values."""
+        model = form.model
+        addresses = np.zeros(len(abi.SLOTS) + 1, np.uint64)
+        addresses[abi.PARAMETERS] = abi.data_address(form.definition.parameters.block)
+        for name, address in form.functions.addresses.items():
+            addresses[abi.SLOTS[name]] = address
         if isinstance(model.hidden, Population):
             draws = np.zeros((_PRIOR_DRAWS + 1, model.hidden.words), np.uint64)
             table = population_table(model.hidden, draws)
@@ -121,16 +95,26 @@ class KernelView:
             table = hidden_table(model.hidden, joint=joint, evolves=form.evolves)
         x_words = model.state.words
         kernel_model = KernelModel(
-            addresses, table.theta, table.offsets, table.map_word + x_words, table.map_shift, table.map_mask,
-            x_words, x_words + table.map_words, model.next_states, len(model.actions), len(model.observations),
-            form.evolves, model.memory.words,
-        )  # fmt: skip
+            functions=addresses,
+            theta=table.theta,
+            offsets=table.offsets,
+            map_word=table.map_word + x_words,
+            map_shift=table.map_shift,
+            map_mask=table.map_mask,
+            x_words=x_words,
+            s_words=x_words + table.map_words,
+            next_states=model.next_states,
+            actions=len(model.actions),
+            observations=len(model.observations),
+            evolves=form.evolves,
+            h_words=model.memory.words,
+        )
         if isinstance(model.hidden, Population):
             draw_prior(kernel_model, table.theta, len(table.theta), stream(0))
         return cls(model, table, kernel_model)
 
     def present_form(self) -> "KernelView":
-        """The same without maps: states are x alone, and a hidden value is what it is now (mixed observability)."""
+        """The same without maps: states are x alone, and hidden values are present ones (mixed observability)."""
         if not self.kernel_model.evolves:
             return self
         table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
@@ -138,11 +122,11 @@ class KernelView:
 
     @property
     def listed(self) -> bool:
-        """Whether every hidden value is in the table; else it holds draws from the prior."""
+        """Whether the table holds every hidden value; if not, it holds draws from the prior."""
         return not isinstance(self.model.hidden, Population)
 
     def root(self) -> Words:
-        """The first state s: x and the identity maps."""
+        """The initial state s: x and identity maps."""
         return self.words(self.model.initial_state(), self.table.identity)
 
     def words(self, x: Any, maps: Words) -> Words:
@@ -154,11 +138,11 @@ class KernelView:
         return from_words(self.model.state.dtype, s)
 
     def maps(self, s: Words) -> Words:
-        """The maps of s from initial to present hidden values."""
+        """The maps from initial to present hidden values in s."""
         return s[self.model.state.words :].copy()
 
     def present_rows(self, s: Words) -> Any:
-        """For each row (component, initial value) the row of its present value."""
+        """For each row (component, initial value), the row of its present value."""
         rows = np.arange(len(self.table.theta))
         if self.table.map_words == 0:
             return rows
@@ -170,13 +154,13 @@ class KernelView:
         return rows
 
     def present(self, b: Floats, s: Words) -> Floats:
-        """The belief about present values, from the belief b about initial ones."""
+        """The belief over present values that follows from the belief b over initial ones."""
         now = np.zeros_like(b)
         np.add.at(now, self.present_rows(s), b)
         return now
 
     def describe(self, s: Words) -> str:
-        """A state s in words, with the hidden components that have changed."""
+        """A state s as text, with the hidden components that have changed."""
         text = self.model.describe_state(self.record(s))
         if self.kernel_model.evolves and not np.array_equal(self.maps(s), self.table.identity):
             changed = []

@@ -1,4 +1,4 @@
-"""Θ listed for kernels: one row per value of each component, and where a state keeps the maps of a changing θ."""
+"""Θ listed for kernels: one row per value of each component, and where a state keeps the maps of an evolving θ."""
 
 import math
 from collections.abc import Sequence
@@ -7,22 +7,21 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pomdplite.compile.jit import Floats, Ints, Words
 from pomdplite.errors import ModelError
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Hidden, Population
 
-JOINT_LIMIT = 65_536  # most values of θ that are listed one by one
+JOINT_LIMIT = 65_536  # the most joint values of θ that are listed
 
 
 @dataclass(frozen=True)
 class HiddenTable:
-    """Θ listed for kernels, block by block; the belief holds one number per row.
+    """Θ listed for kernels, block by block; a belief holds one probability per row.
 
-    Factored: one block per component. Joint: a single block with every combination.
-    The last block stands for "depends on no component": one row, always of probability 1.
+    Factored: one block per component. Joint: a single block with every combination of values.
+    The last block stands for "depends on no component": a single row of probability 1.
     """
 
     hidden: Any  # Hidden or Population
@@ -38,15 +37,15 @@ class HiddenTable:
 
     @property
     def blocks(self) -> int:
-        """Number of components, "none" not counted."""
+        """The number of blocks, not counting "no component"."""
         return len(self.offsets) - 2
 
     def joint_indices(self, row: int) -> tuple[int, ...]:
-        """In a joint table: the value number of each component in this row."""
+        """In a joint table, the number of each component's value in this row."""
         return tuple(int(i) for i in np.unravel_index(row, [len(c) for c in self.hidden.components]))
 
     def label(self, block: int, value: int) -> str:
-        """A row in words."""
+        """A row as text."""
         if isinstance(self.hidden, Population):
             return f"draw {value} from the prior"
         if not self.joint:
@@ -57,7 +56,7 @@ class HiddenTable:
         )
 
     def marginals(self, b: Floats) -> list[Floats]:
-        """Per component of Hidden, the probabilities of its values under the block probabilities b."""
+        """The probabilities of each component's values under the belief b."""
         if not self.joint:
             return [b[self.offsets[c] : self.offsets[c + 1]].copy() for c in range(self.blocks)]
         sizes = [len(c) for c in self.hidden.components]
@@ -71,8 +70,8 @@ def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     components = hidden.components
     if joint and hidden.size > JOINT_LIMIT:
         raise ModelError(
-            f"The hidden parameter has {hidden.size:,} joint values, more than the {JOINT_LIMIT:,} that are listed "
-            "one by one; if each (x, a) depends on one component only, say which with depends(m, x, a)."
+            f"the hidden parameter has {hidden.size:,} joint values, more than the limit of {JOINT_LIMIT:,}; if each "
+            "(x, a) depends on a single component, define depends(m, x, a)."
         )
     if joint:
         sizes = [hidden.size]
@@ -92,24 +91,29 @@ def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     theta = np.concatenate([to_words(hidden.dtype, hidden.record(combo)) for combo in combos]).reshape(len(combos), -1)
     offsets = np.concatenate([[0], np.cumsum([*sizes, 1])]).astype(np.int64)
     layout = _map_layout(sizes) if evolves else _no_maps(len(combos), len(sizes))
-    return HiddenTable(hidden, joint, theta, offsets, np.append(prior, 1.0), *layout)
+    return HiddenTable(hidden, joint, theta, offsets, prior=np.append(prior, 1.0), **layout)
 
 
 def population_table(hidden: Population, theta: Words) -> HiddenTable:
-    """A table of draws, equally likely."""
+    """A table of equally likely draws."""
     count = len(theta) - 1
     prior = np.append(np.full(count, 1.0 / count), 1.0)
     offsets = np.array([0, count, count + 1], np.int64)
-    return HiddenTable(hidden, True, theta, offsets, prior, *_no_maps(count + 1, 1))
+    return HiddenTable(hidden, True, theta, offsets, prior=prior, **_no_maps(count + 1, 1))
 
 
-def _no_maps(rows: int, blocks: int) -> tuple[Ints, Words, Words, int, Words]:
-    zeros: NDArray[np.uint64] = np.zeros(rows, np.uint64)
-    return np.zeros(rows, np.int64), zeros, np.zeros(blocks + 1, np.uint64), 0, np.zeros(0, np.uint64)
+def _no_maps(rows: int, blocks: int) -> dict[str, Any]:
+    return {
+        "map_word": np.zeros(rows, np.int64),
+        "map_shift": np.zeros(rows, np.uint64),
+        "map_mask": np.zeros(blocks + 1, np.uint64),
+        "map_words": 0,
+        "identity": np.zeros(0, np.uint64),
+    }
 
 
-def _map_layout(sizes: Sequence[int]) -> tuple[Ints, Words, Words, int, Words]:
-    """Where the map from initial to present value is kept, entry by entry, none across two words."""
+def _map_layout(sizes: Sequence[int]) -> dict[str, Any]:
+    """Where the map from initial to present value is stored, entry by entry; no entry crosses a word boundary."""
     word, shift, mask, at = [], [], [], 0
     for size in sizes:
         width = max(1, (size - 1).bit_length())
@@ -127,10 +131,10 @@ def _map_layout(sizes: Sequence[int]) -> tuple[Ints, Words, Words, int, Words]:
         for value in range(size):
             identity[word[row]] |= value << shift[row]
             row += 1
-    return (
-        np.array([*word, 0], np.int64),
-        np.array([*shift, 0], np.uint64),
-        np.array([*mask, 0], np.uint64),
-        words,
-        np.array(identity, np.uint64),
-    )
+    return {
+        "map_word": np.array([*word, 0], np.int64),
+        "map_shift": np.array([*shift, 0], np.uint64),
+        "map_mask": np.array([*mask, 0], np.uint64),
+        "map_words": words,
+        "identity": np.array(identity, np.uint64),
+    }

@@ -1,4 +1,4 @@
-"""Records: how a state or a hidden value is laid out in memory, and as the words that kernels see."""
+"""Records: the memory layout of states and hidden values, and their form as the 8-byte words that kernels see."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ def record_dtype(fields: Mapping[str, Any]) -> np.dtype[Any]:
     """An aligned record whose size is a whole number of 8-byte words."""
     for name in fields:
         if hasattr(np.record, name):
-            raise ModelError(f"a field cannot be called {name!r}: NumPy's records use that name; choose another.")
+            raise ModelError(f"a field cannot be called {name!r}, because NumPy's records use that name.")
     plain = np.dtype([(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()],
                      align=True)  # fmt: skip
     names = list(plain.names or ())
@@ -29,13 +29,18 @@ def record_dtype(fields: Mapping[str, Any]) -> np.dtype[Any]:
     )
 
 
+def float_fields(dtype: np.dtype[Any]) -> list[str]:
+    """The fields that hold floating-point numbers."""
+    return [name for name in dtype.names or () if dtype[name].base.kind == "f"]
+
+
 def empty_record(dtype: np.dtype[Any]) -> Any:
     """A record of zeros whose fields are read and written as attributes."""
     return np.zeros(1, dtype).view(np.recarray)[0]
 
 
 def to_words(dtype: np.dtype[Any], record: Any) -> Words:
-    """A record as words, with padding zeroed and -0.0 made 0.0 so that equal records are equal words."""
+    """A record as words, with padding zeroed and -0.0 made into 0.0, so that equal records are equal words."""
     whole = np.zeros(1, dtype)
     for name in dtype.names or ():
         value = np.asarray(record[name])
@@ -44,5 +49,5 @@ def to_words(dtype: np.dtype[Any], record: Any) -> Words:
 
 
 def from_words(dtype: np.dtype[Any], words: Words) -> Any:
-    """The record (a copy) that these words hold."""
+    """A copy of the record that these words hold."""
     return np.array(words[: dtype.itemsize // 8]).view(dtype).view(np.recarray)[0]

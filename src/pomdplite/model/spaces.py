@@ -13,7 +13,7 @@ from pomdplite.model.records import empty_record, record_dtype
 
 
 def _array_item(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Truth values in arrays are kept as 0 and 1: Numba has no arrays of bool inside records."""
+    """Booleans in arrays are stored as 0 and 1: Numba does not support arrays of bool inside records."""
     return np.dtype(np.uint8) if dtype.kind == "b" else dtype
 
 
@@ -25,14 +25,14 @@ class State:
     """The layout of the observed state x.
 
     Each field is a type (`bool`, `int`, `float` or a NumPy type), a tuple of names (the field then holds
-    the number of one of them), or `(type, shape)` for an array:
+    the index of one of them), or `(type, shape)` for an array:
 
         State(row=int, col=int, door=("open", "shut"), seen=(bool, 4))
     """
 
     def __init__(self, **fields: Any) -> None:
         if not fields:
-            fields = {"_": int}  # a model with nothing observed has one state
+            fields = {"_": int}  # a model that observes no state has a single one
         self.labels: dict[str, tuple[str, ...]] = {}
         formats: dict[str, Any] = {}
         for name, kind in fields.items():
@@ -42,7 +42,7 @@ class State:
             elif isinstance(kind, tuple):
                 if len(kind) != 2:
                     raise ModelError(
-                        f"State field {name!r}: give a type, a tuple of names or (type, shape), not {kind!r}."
+                        f"State field {name!r}: expected a type, a tuple of names or (type, shape), got {kind!r}."
                     )
                 formats[name] = (_array_item(self._scalar(name, kind[0])), kind[1])
             else:
@@ -58,13 +58,13 @@ class State:
             dtype = np.dtype(object)
         if dtype.kind not in "biuf":
             raise ModelError(
-                f"State field {name!r}: {kind!r} is not a type a state can hold; use bool, int, float, "
+                f"State field {name!r}: {kind!r} is not a type that a state can hold; use bool, int, float, "
                 "a NumPy number type, a tuple of names, or (type, shape) for an array."
             )
         return dtype
 
     def describe(self, x: Any) -> str:
-        """A state in words: `row=3 door=open`."""
+        """A state as text: `row=3 door=open`."""
         parts = []
         for name in self.dtype.names or ():
             value = x[name]
@@ -83,7 +83,7 @@ class Component:
 
     name: str
     labels: tuple[str, ...]
-    values: tuple[Any, ...]  # what theta.<field> holds: the number itself, or the index of a name
+    values: tuple[Any, ...]  # what theta.<field> holds: a number itself, or the index of a name
     prior: Floats
 
     def __len__(self) -> int:
@@ -91,38 +91,45 @@ class Component:
 
 
 @dataclass(frozen=True)
-class independent:
-    """`count` independent components that share their values: theta.<field>[i] is the i-th.
-
-    `values` as in `Hidden`; `prior` may be one row for all or one row per component.
-    """
+class Independent:
+    """Independent components with the same values, as `independent` makes them."""
 
     count: int
     values: Any
     prior: Any = None
 
 
+def independent(count: int, values: Any, prior: Any = None) -> Independent:
+    """`count` independent components with the same values: theta.<field>[i] is the i-th.
+
+    `values` as in `Hidden`; `prior` is one row for all components, or one row per component.
+    """
+    if not isinstance(count, (int, np.integer)) or count < 1:
+        raise ModelError(f"independent(count, values): count must be a positive integer, not {count!r}.")
+    return Independent(int(count), values, prior)
+
+
 class Hidden:
     """The hidden parameter θ: one or more independent components, each with a finite set of values.
 
-    A component is a tuple of names or numbers (uniform prior) or a dictionary from value to probability;
-    `independent(n, values)` makes an array of n of them:
+    A component is a tuple of names or numbers (uniform prior), or a dictionary from value to probability;
+    `independent(n, values)` is an array of n components:
 
         Hidden(tiger=("left", "right"))
         Hidden(mass={0.5: 0.7, 1.0: 0.2, 2.0: 0.1})
         Hidden(rocks=independent(8, ("bad", "good")))
 
-    In the model's functions theta.tiger is the index of a name, theta.mass the number itself.
+    In the model's functions theta.tiger is the index of a name, and theta.mass the number itself.
     """
 
     def __init__(self, **fields: Any) -> None:
         if not fields:
-            raise ModelError("Hidden needs at least one component, for example Hidden(tiger=('left', 'right')).")
+            raise ModelError("Hidden needs at least one component, e.g. Hidden(tiger=('left', 'right')).")
         formats: dict[str, Any] = {}
         self.components: list[Component] = []
         self._places: list[tuple[str, int | None]] = []  # component -> (field, index in it)
         for name, field in fields.items():
-            if isinstance(field, independent):
+            if isinstance(field, Independent):
                 values, prior = self._values(name, field.values, field.prior, field.count)
                 formats[name] = (_array_item(self._kind(values)), (field.count,))
                 for i in range(field.count):
@@ -144,21 +151,24 @@ class Hidden:
     def _values(name: str, values: Any, prior: Any, count: int) -> tuple[tuple[Any, ...], Floats]:
         if isinstance(values, Mapping):
             if prior is not None:
-                raise ModelError(f"Hidden component {name!r}: the prior is given twice.")
+                raise ModelError(
+                    f"Hidden component {name!r} has two priors: give probabilities in the dictionary or as prior=, "
+                    "not both."
+                )
             prior, values = list(values.values()), tuple(values)
         if not isinstance(values, Iterable) or isinstance(values, (str, set, frozenset)):
             raise ModelError(
-                f"Hidden component {name!r}: give its values, for example ('left', 'right'), not {values!r}."
+                f"Hidden component {name!r}: expected a tuple of values such as ('left', 'right'), got {values!r}."
             )
         values = tuple(values)
         if not values:
             raise ModelError(f"Hidden component {name!r} has no values.")
         if len(set(values)) != len(values):
-            raise ModelError(f"Hidden component {name!r} lists a value twice: {values!r}.")
+            raise ModelError(f"Hidden component {name!r} has duplicate values: {values!r}.")
         wrong = [v for v in values if not isinstance(v, (str, bool, int, float, np.number, np.bool_))]
         if wrong:
             raise ModelError(
-                f"Hidden component {name!r}: a value is a name or a number, not {wrong[0]!r}; number the values and "
+                f"Hidden component {name!r}: values must be names or numbers, not {wrong[0]!r}; use indices, and "
                 "keep what they stand for in an array of the model."
             )
         named = [_is_name(v) for v in values]
@@ -189,7 +199,7 @@ class Hidden:
         return np.dtype({"b": np.bool_, "f": np.float64}.get(kind.kind, np.int64))
 
     def record(self, indices: Sequence[int]) -> Any:
-        """The record of θ in which component c has its value number indices[c]."""
+        """The record of θ in which each component c has its value number indices[c]."""
         theta = empty_record(self.dtype)
         for component, (field, place), i in zip(self.components, self._places, indices, strict=True):
             if place is None:
@@ -199,7 +209,7 @@ class Hidden:
         return theta
 
     def indices(self, theta: Any) -> list[int | None]:
-        """For each component the number of its value in this record, None if it is not one of its values."""
+        """The number of each component's value in this record, None if it is not one of its values."""
         found: list[int | None] = []
         for component, (field, place) in zip(self.components, self._places, strict=True):
             value = theta[field] if place is None else theta[field][place]
@@ -207,7 +217,7 @@ class Hidden:
         return found
 
     def describe(self, theta: Any) -> str:
-        """A hidden value in words: `tiger=left`."""
+        """A hidden value as text: `tiger=left`."""
         return " ".join(
             f"{c.name}={c.labels[i] if i is not None else '?'}"
             for c, i in zip(self.components, self.indices(theta), strict=True)
@@ -220,20 +230,20 @@ class Hidden:
 
 
 class Population:
-    """A hidden parameter that cannot be listed: the layout of θ, fields as in `State`.
+    """A hidden parameter with too many values to list: the layout of θ, with fields as in `State`.
 
-    The model draws it with prior(m, theta, random) and the belief is a population of such draws (particles).
+    The model draws θ in prior(m, theta, random), and the belief is a population of such draws (particles).
     """
 
     components: tuple[Component, ...] = ()
 
     def __init__(self, **fields: Any) -> None:
         if not fields:
-            raise ModelError("Population needs the fields of θ, for example Population(cells=(np.uint64, 2)).")
+            raise ModelError("Population needs the fields of θ, e.g. Population(cells=(np.uint64, 2)).")
         layout = State(**fields)
         self.dtype, self.words, self.describe = layout.dtype, layout.words, layout.describe
 
     @property
     def size(self) -> None:
-        """|Θ| is not known."""
+        """|Θ| is unknown."""
         return None

@@ -1,4 +1,4 @@
-"""Small models given as plain arrays or dictionaries, no subclass needed."""
+"""Small models from plain arrays or dictionaries, without a subclass."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -31,17 +31,22 @@ def tabular(
     actions: Sequence[str] | None = None,
     observations: Sequence[str] | None = None,
 ) -> "Tabular":
-    """A model from tables, indexed in the order of the paper's functions.
+    """A model from tables, indexed in the order of the arguments of the paper's functions.
 
     transition   T[x, θ, a, x'] or T[x, a, x'], probabilities
     reward       R[x, θ, a] or R[x, a]
     observation  Z[x', θ, a, o] or Z[x', a, o]; a row of zeros means "no observation"
-    legal        [x, a], True where a may be chosen
+    legal        [x, a], True where a is allowed
     hidden_next  φ[x, θ, a] → θ', or probabilities [x, θ, a, θ'] which must all be 0 or 1
 
-    or dictionaries keyed by names, with "*" for any: transition {(x, θ, a) or (x, a): {x': p} or x'},
-    reward {(x, θ, a) or (x, a): r} (0 where left out), observation {(x', θ, a) or (x', a): {o: p}} (none where
-    left out), hidden_next {(x, θ, a): θ'} (unchanged where left out). With dictionaries all names must be given.
+    or dictionaries keyed by names, with "*" for any:
+
+    transition   {(x, θ, a) or (x, a): {x': p} or x'}
+    reward       {(x, θ, a) or (x, a): r}; 0 by default
+    observation  {(x', θ, a) or (x', a): {o: p}}; none by default
+    hidden_next  {(x, θ, a): θ'}; unchanged by default
+
+    Dictionaries need states, hidden, actions and, if there are any, observations.
     """
     names = _Names(states, hidden, actions, observations)
     if isinstance(transition, Mapping):
@@ -58,7 +63,7 @@ def tabular(
     ends = np.zeros(x_count, bool)
     for end in terminal:
         ends[names.index("states", end)] = True
-    # Nobody acts in a terminal state or takes an illegal action, so their rows may be left out.
+    # Rows of terminal states and illegal actions may be left out: they are never used.
     for x, theta, a in np.argwhere((t.sum(axis=-1) == 0) & (ends[:, None, None] | ~allowed[:, None, :])):
         t[x, theta, a, x] = 1.0
     _check_probabilities("transition", t, names, "x'", zero_allowed=False)
@@ -68,7 +73,7 @@ def tabular(
         raise ModelError(f"reward is {r[x, theta, a]} at {names.place(x, theta, a)}.")
     weights = np.full(theta_count, 1 / theta_count) if prior is None else np.asarray(prior, float)
     if weights.shape != (theta_count,):
-        raise ModelError(f"prior has {weights.size} numbers for {theta_count} hidden values.")
+        raise ModelError(f"prior has {weights.size} probabilities for {theta_count} hidden values.")
     kind = Tabular if later is None else ChangingTabular
     return kind(t, r, z, later, allowed, ends, weights, names.index("states", start), discount, names)
 
@@ -80,7 +85,7 @@ class Tabular(Model):
         self, t: Floats, r: Floats, z: Floats, later: Ints | None, allowed: NDArray[np.bool_], ends: NDArray[np.bool_],
         prior: Floats, start: int, discount: float, names: "_Names",
     ) -> None:  # fmt: skip
-        # Two at least, so that all tabular models share their compiled functions.
+        # At least two, so that all tabular models share their compiled functions.
         self.next_states = max(2, int((t > 0).sum(axis=-1).max()))
         order = np.argsort(-(t > 0).astype(int), axis=-1, kind="stable")[..., : self.next_states]
         short = max(0, self.next_states - order.shape[-1])
@@ -130,7 +135,7 @@ class ChangingTabular(Tabular):
 
 
 class _Names:
-    """The names of states, hidden values, actions and observations, given or numbered."""
+    """The names of states, hidden values, actions and observations: given, or generated."""
 
     def __init__(self, states: Any, hidden: Any, actions: Any, observations: Any) -> None:
         self.given = {"states": states, "hidden": hidden, "actions": actions, "observations": observations}
@@ -141,23 +146,23 @@ class _Names:
     def need(self, *kinds: str) -> None:
         for kind in kinds:
             if self.given[kind] is None:
-                raise ModelError(f"tables given as dictionaries need the names of their {kind}: {kind}=(...).")
+                raise ModelError(f"tables given as dictionaries need names: pass {kind}=(...).")
 
     def fill(self, *counts: int) -> None:
         for (kind, given), letter, count in zip(self.given.items(), ("x", "theta", "a", "o"), counts, strict=True):
             if given is None:
                 setattr(self, kind, [f"{letter}{i}" for i in range(count)])
             elif len(getattr(self, kind)) != count:
-                raise ModelError(f"{len(given)} names of {kind} for a table with {count} of them.")
+                raise ModelError(f"{len(given)} names in {kind}, but the tables have {count}.")
 
     def index(self, kind: str, name: int | str) -> int:
         known: list[str] = getattr(self, kind)
         if isinstance(name, str):
             if name not in known:
-                raise ModelError(f"{name!r} is not one of the {kind} {', '.join(known)}.")
+                raise ModelError(f"{name!r} is not in {kind}, which are {', '.join(known)}.")
             return known.index(name)
         if not 0 <= int(name) < len(known):
-            raise ModelError(f"number {name} is not one of the {len(known)} {kind}.")
+            raise ModelError(f"index {name} is out of range: {kind} has {len(known)} entries.")
         return int(name)
 
     def place(self, x: int, theta: int, a: int) -> str:
@@ -181,21 +186,23 @@ def _from_arrays(
         sizes.add(np.asarray(hidden_next).shape[1])
     if len(sizes) != 1:
         raise ModelError(
-            f"the tables speak of different numbers of hidden values: {sorted(sizes)}." if sizes else
+            f"the tables disagree on the number of hidden values: {sorted(sizes)}." if sizes else
             "no table depends on the hidden value: give transition as [x, theta, a, x'] or reward as [x, theta, a]."
         )  # fmt: skip
     thetas = sizes.pop()
     t = _with_theta("transition", t, 4, thetas, "[x, theta, a, x'] or [x, a, x']")
     x_count, _, a_count, y_count = t.shape
     if y_count != x_count:
-        raise ModelError(f"transition has {x_count} states x and {y_count} next states.")
+        raise ModelError(f"transition has {x_count} states x but {y_count} next states.")
     r = _with_theta("reward", r, 3, thetas, "[x, theta, a] or [x, a]")
     z = np.zeros((x_count, thetas, a_count, 0)) if z is None else _with_theta(
         "observation", z, 4, thetas, "[x', theta, a, o] or [x', a, o]"
     )  # fmt: skip
     for what, table in (("reward", r), ("observation", z)):
         if table.shape[:3] != (x_count, thetas, a_count):
-            raise ModelError(f"{what} has shape {table.shape}; transition has {x_count} states and {a_count} actions.")
+            raise ModelError(
+                f"{what} has shape {table.shape}, but transition has {x_count} states and {a_count} actions."
+            )
     return t, r, z, None if hidden_next is None else _deterministic(np.asarray(hidden_next), x_count, thetas, a_count)
 
 
@@ -208,7 +215,7 @@ def _with_theta(what: str, table: Floats, full: int, thetas: int, shape: str) ->
 
 
 def _deterministic(later: NDArray[Any], x_count: int, thetas: int, a_count: int) -> Ints:
-    """φ as numbers; probabilities are accepted if they are all 0 or 1."""
+    """φ as indices; probabilities are accepted if they are all 0 or 1."""
     shape = (x_count, thetas, a_count)
     if later.ndim == 4:
         if later.shape != (*shape, thetas):
@@ -217,18 +224,18 @@ def _deterministic(later: NDArray[Any], x_count: int, thetas: int, a_count: int)
         if len(chance):
             x, theta, a, after = (int(i) for i in chance[0])
             raise NotPomdpLiteError(
-                f"not a POMDP-lite: the hidden value changes by chance. At x number {x}, theta number {theta}, action "
-                f"number {a} it becomes theta number {after} with probability {later[x, theta, a, after]:g}. In a "
-                "POMDP-lite the hidden value is constant or a function of theta, x and a; put what changes by chance "
-                "into the observed state, or use a POMDP solver."
+                "not a POMDP-lite: the hidden value changes at random. "
+                f"P(theta' = {after} | x = {x}, theta = {theta}, a = {a}) = {later[x, theta, a, after]:g}. In a "
+                "POMDP-lite the hidden value is constant or changes as a function of theta, x and a; move what changes "
+                "at random into the observed state, or use a POMDP solver."
             )
         if not np.all(later.sum(axis=-1) == 1):
-            raise ModelError("hidden_next must give exactly one next hidden value for each (x, theta, a).")
+            raise ModelError("hidden_next must have exactly one next hidden value for each (x, theta, a).")
         later = later.argmax(axis=-1)
     if later.shape != shape:
         raise ModelError(f"hidden_next has shape {later.shape}; expected {shape}, [x, theta, a].")
     if np.any((later < 0) | (later >= thetas)):
-        raise ModelError(f"hidden_next leaves the domain: hidden values are numbered 0 to {thetas - 1}.")
+        raise ModelError(f"hidden_next is out of range: hidden values are numbered 0 to {thetas - 1}.")
     return np.ascontiguousarray(later, np.int64)
 
 
@@ -252,17 +259,17 @@ def _from_dictionaries(names: _Names, transition: Any, reward: Any, observation:
     for place, after in _entries(names, "hidden_next", hidden_next):
         if isinstance(after, Mapping):
             raise NotPomdpLiteError(
-                f"not a POMDP-lite: at {names.place(*place)} the hidden value changes by chance, to {dict(after)}. "
-                "In a POMDP-lite it is constant or a function of theta, x and a."
+                f"not a POMDP-lite: at {names.place(*place)} the hidden value changes at random, to {dict(after)}. "
+                "In a POMDP-lite it is constant or changes as a function of theta, x and a."
             )
         later[place] = names.index("hidden", after)
     return t, r, z, later
 
 
 def _entries(names: _Names, what: str, table: Any) -> Any:
-    """((x, θ, a), entry) pairs, the more general keys first so that the special ones win."""
+    """((x, θ, a), entry) pairs, general keys first, so that specific ones take precedence."""
     if not isinstance(table, Mapping):
-        raise ModelError(f"{what} must be a dictionary, as transition is.")
+        raise ModelError(f"{what} must be a dictionary, like transition.")
     keys = []
     for key in table:
         if not isinstance(key, tuple) or len(key) not in (2, 3):

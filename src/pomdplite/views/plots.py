@@ -14,6 +14,7 @@ from pomdplite.experiments.studies.results import Results
 from pomdplite.experiments.studies.tables import curves, evaluations, parameter_name, problems, swept
 from pomdplite.experiments.tuning.space import Choice, Parameter
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
+from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.views.palette import LIGHT, Palette
@@ -48,9 +49,9 @@ def _figure(width: float, height: float) -> Any:
 
 def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
     """The model's own picture, or its belief as bars."""
-    own = getattr(model, "paint", None)
+    own = defined(model, "paint")
     if own is not None:
-        own(axes, x, marginals)
+        own(model, axes, x, marginals)
         return
     bars = [
         (f"{c.name} = {label}", float(p))

@@ -16,6 +16,7 @@ from pomdplite.experiments.studies.results import Cell
 from pomdplite.experiments.studies.tables import parameter_text
 from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
+from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.planners.sarsop.solver import SarsopProgress
@@ -26,9 +27,9 @@ _MOST_BARS = 24  # lines of belief shown
 
 def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
     """The model's own drawing, or its state in words and its belief as bars."""
-    draw = getattr(model, "draw", None)
+    draw = defined(model, "draw")
     if draw is not None:
-        return Text(draw(x, marginals), no_wrap=True)
+        return Text(draw(model, x, marginals), no_wrap=True)
     return Group(Text(model.describe_state(x)), belief_bars(model, marginals))
 
 

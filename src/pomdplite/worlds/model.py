@@ -14,6 +14,7 @@ from pomdplite.compile import abi
 from pomdplite.errors import ModelError
 from pomdplite.mdp.outcomes import allocate_outcomes, pick, simulate
 from pomdplite.model.compiled import draw_prior
+from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Population
@@ -67,5 +68,5 @@ class ModelWorld(World):
     @property
     def success(self) -> bool | None:
         """Whether the model calls the present state a success; None if it does not say."""
-        judge = getattr(self.model, "success", None)
-        return None if judge is None else bool(judge(self.x, self.theta))
+        judge = defined(self.model, "success")
+        return None if judge is None else bool(judge(self.model, self.x, self.theta))

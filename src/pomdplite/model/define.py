@@ -1,0 +1,120 @@
+"""From the model that a user wrote to its checked definition: presence and form of the tuple, functions, parameters."""
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.definition import Definition, Sizes, parameters
+from pomdplite.errors import ModelError
+from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Need
+from pomdplite.model.interface import METHODS, ModelInterface, Settings, defined
+from pomdplite.model.spaces import Hidden, Population, State
+
+SETTINGS = tuple(Settings.__annotations__)
+
+
+def define(model: Any, base: type[ModelInterface]) -> Definition:
+    """The model's functions, layouts and parameters; ModelError if something is missing or has the wrong form.
+
+    `base` is the library's class, on top of which the user's classes set parameters.
+    """
+    _check_tuple(model)
+    _check_settings(model)
+    functions = {function.name: _checked(model, function) for function in FUNCTIONS}
+    given = {name: function for name, function in functions.items() if function is not None}
+    for name in METHODS:
+        if not callable(getattr(type(model), name)):
+            raise ModelError(f"{model.name}.{name} must be a method; give the attribute another name.")
+    sizes = Sizes(model.next_states, len(model.observations), model.summary_size, len(model.actions))
+    constants, left_out = _attributes(model, base)
+    return Definition(
+        title=model.name,
+        state=model.state.dtype,
+        theta=model.hidden.dtype,
+        memory=model.memory.dtype,
+        functions=given,
+        sizes=sizes,
+        parameters=parameters(constants, sizes),
+        left_out=left_out,
+    )
+
+
+def _check_tuple(model: Any) -> None:
+    if not isinstance(getattr(model, "state", None), State):
+        raise ModelError(f"{model.name}.state must be a pomdplite.State(...).")
+    if not isinstance(getattr(model, "hidden", None), (Hidden, Population)):
+        raise ModelError(f"{model.name}.hidden must be a pomdplite.Hidden(...) or pomdplite.Population(...).")
+    actions = getattr(model, "actions", None)
+    if not isinstance(actions, (tuple, list)) or not actions:
+        raise ModelError(f"{model.name}.actions must list at least one action name.")
+    for what, names in (("actions", actions), ("observations", model.observations)):
+        if not isinstance(names, (tuple, list)) or len(set(names)) != len(names):
+            raise ModelError(f"{model.name}.{what} must be a list of distinct names, not {names!r}.")
+    discount = getattr(model, "discount", None)
+    if not isinstance(discount, (int, float)) or not 0 <= discount <= 1:
+        raise ModelError(f"{model.name}.discount must be a number from 0 to 1, not {discount!r}.")
+
+
+def _check_settings(model: Any) -> None:
+    if not isinstance(model.memory, State):
+        raise ModelError(f"{model.name}.memory must be a pomdplite.State(...).")
+    if model.beta is not None and not (isinstance(model.beta, (int, float)) and 0 <= model.beta < math.inf):
+        raise ModelError(f"{model.name}.beta must be a finite number of at least 0, not {model.beta!r}.")
+    for name, optional in (("horizon", True), ("search_depth", True), ("next_states", False)):
+        value = getattr(model, name)
+        if not (value is None and optional) and not (isinstance(value, (int, np.integer)) and value >= 1):
+            raise ModelError(f"{model.name}.{name} must be a positive integer, not {value!r}.")
+
+
+def _checked(model: Any, function: ModelFunction) -> Any:
+    """The model's function, its arguments checked; None if the model does not define it and need not."""
+    given, population = defined(model, function.name), isinstance(model.hidden, Population)
+    if given is None:
+        if function.need is Need.ALWAYS:
+            call = function.call(model.next_states)
+            raise ModelError(f"{model.name} does not define {call}; see help(pomdplite.Model).")
+        if function.need is Need.OBSERVATIONS and model.observations:
+            raise ModelError(f"{model.name} names observations but does not define {function.call()}.")
+        if function.need is Need.POPULATION and population:
+            raise ModelError(f"{model.name}.hidden is a Population, so the model must define {function.call()}.")
+        return None
+    if population and not function.for_population:
+        raise ModelError(f"{model.name} defines {function.name}, but the θ of a Population is constant and whole.")
+    expected = function.passed(model.next_states)
+    try:
+        taken = list(inspect.signature(given).parameters)
+    except (TypeError, ValueError):
+        raise ModelError(f"{model.name}.{function.name} must be a function of ({', '.join(expected)}).") from None
+    if len(taken) != len(expected):
+        hint = ""
+        if Kind.PROBABILITIES in function.arguments.values() and len(taken) == len(expected) + 1:
+            hint = (
+                " To give several next states with their probabilities p, set next_states to the most that any "
+                "(x, theta, a) has."
+            )
+        raise ModelError(
+            f"{model.name}.{function.name} must take ({', '.join(expected)}), but takes ({', '.join(taken)}).{hint}"
+        )
+    return given
+
+
+def _attributes(model: Any, base: type[ModelInterface]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The attributes that the user's classes and the object set: possible parameters, and why others are left out."""
+    found: dict[str, Any] = {"discount": model.discount}
+    for cls in reversed(type(model).__mro__):
+        if cls is not base and issubclass(cls, base):
+            found.update(vars(cls))
+    found.update(model.__dict__)
+    constants, left_out = {}, {}
+    for name, value in found.items():
+        if name in SETTINGS:
+            left_out[name] = f"m.{name} does not exist: {name} is a setting of the library, not a parameter."
+        elif not name.startswith("_") and not callable(value):
+            constants[name] = value
+            left_out[name] = (
+                f"m.{name} does not exist: it is a {type(value).__name__}, and only numbers and numeric arrays are "
+                "passed to model functions."
+            )
+    return constants, left_out

@@ -1,0 +1,193 @@
+"""The table of model functions: every function of (x, θ, a) that a model may define, declared once.
+
+Derived from an entry: the slot in the kernels' table of addresses and the machine-code signature (compile/abi.py), the
+generated wrapper (compile/codegen.py), the call from Python (compile/interpreted.py), the checks of presence and
+arguments (model/definition.py), what check_model asks of a hint (checking/hints.py), and the documentation of `Model`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import nan
+
+FAILED = -1  # returned by a wrapper when the user's function raised
+FAILED_IN_DEPENDS = -2  # there, -1 means "no component"
+
+
+class Kind(Enum):
+    """What an argument is, and hence how wrappers pass it on."""
+
+    PARAMETERS = auto()  # m: the model's numbers and numeric arrays
+    STATE = auto()  # an observed state, to be read
+    HIDDEN = auto()  # a hidden value, to be read
+    MEMORY = auto()  # the record that hints keep of the history, to be read
+    ACTION = auto()  # the number of an action
+    OBSERVATION = auto()  # the number of an observation
+    UNIFORM = auto()  # a number uniform in [0, 1)
+    STREAM = auto()  # a random stream: uniform(random) draws from it
+    # Outputs
+    NEXT_STATES = auto()  # the next state, at first a copy of x; an array of them if next_states > 1
+    PROBABILITIES = auto()  # [next_states] their probabilities, at first 0; passed only if next_states > 1
+    LIKELIHOODS = auto()  # [observation] at first 0; "no observation" if left at 0
+    NEXT_HIDDEN = auto()  # the next hidden value, at first a copy of theta
+    DRAWN_HIDDEN = auto()  # a hidden value to be drawn
+    SUMMARY = auto()  # [summary_size] numbers
+    ACTION_FLAGS = auto()  # [action] at first 0
+    # Updated in place
+    MOVED_HIDDEN = auto()
+    UPDATED_MEMORY = auto()
+
+
+OUTPUTS = frozenset(
+    {Kind.NEXT_STATES, Kind.PROBABILITIES, Kind.LIKELIHOODS, Kind.NEXT_HIDDEN, Kind.DRAWN_HIDDEN, Kind.SUMMARY,
+     Kind.ACTION_FLAGS}
+)  # fmt: skip
+
+_MACHINE_TYPES = {Kind.ACTION: "int64", Kind.OBSERVATION: "int64", Kind.UNIFORM: "float64"}  # else an address
+
+
+class Returns(Enum):
+    """What the user's function returns."""
+
+    NOTHING = auto()  # it writes to its outputs
+    NUMBER = auto()
+    FLAG = auto()
+    ACTION = auto()
+    COMPONENT = auto()
+
+
+class Need(Enum):
+    """When a model must define the function."""
+
+    OPTIONAL = auto()
+    ALWAYS = auto()
+    OBSERVATIONS = auto()  # if it names observations
+    POPULATION = auto()  # if its hidden value is a Population
+
+
+class Section(Enum):
+    """Where the documentation lists the function."""
+
+    TUPLE = "The functions of the tuple:"
+    POPULATION = "For a hidden value that cannot be listed, hidden = Population(...):"
+    HINT = "Hints for planners that search:"
+
+
+@dataclass(frozen=True)
+class ModelFunction:
+    """One function that a model may define."""
+
+    name: str
+    arguments: Mapping[str, Kind]  # in order, m first
+    returns: Returns
+    section: Section
+    doc: str  # one line
+    need: Need = Need.OPTIONAL
+    for_population: bool = True  # whether it makes sense for a Population
+    failed: float = FAILED  # what its wrapper returns when the user's function raised
+
+    def passed(self, next_states: int) -> tuple[str, ...]:
+        """The arguments that the user's function takes."""
+        return tuple(name for name, kind in self.arguments.items() if kind is not Kind.PROBABILITIES or next_states > 1)
+
+    def call(self, next_states: int = 1) -> str:
+        """How it is called: `reward(m, x, theta, a)`."""
+        return f"{self.name}({', '.join(self.passed(next_states))})"
+
+    @property
+    def argument_types(self) -> tuple[str, ...]:
+        """The machine types of its wrapper's arguments; an address is an unsigned integer."""
+        return tuple(_MACHINE_TYPES.get(kind, "uint64") for kind in self.arguments.values())
+
+    @property
+    def return_type(self) -> str:
+        """The machine type that its wrapper returns."""
+        return "float64" if self.returns is Returns.NUMBER else "int64"
+
+
+# In the order of their slots.
+FUNCTIONS: tuple[ModelFunction, ...] = (
+    ModelFunction(
+        "transition",
+        {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION, "y": Kind.NEXT_STATES,
+         "p": Kind.PROBABILITIES},
+        Returns.NOTHING, Section.TUPLE, "T: write the next state into y, which starts as a copy of x.", Need.ALWAYS,
+    ),
+    ModelFunction(
+        "observation",
+        {"m": Kind.PARAMETERS, "y": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION, "z": Kind.LIKELIHOODS},
+        Returns.NOTHING, Section.TUPLE, "Z: write P(o | y, θ', a) into z[o]; all zeros means no observation.",
+        Need.OBSERVATIONS,
+    ),
+    ModelFunction(
+        "reward", {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION},
+        Returns.NUMBER, Section.TUPLE, "R: return the reward of action a in x under θ.", Need.ALWAYS, failed=nan,
+    ),
+    ModelFunction(
+        "terminal", {"m": Kind.PARAMETERS, "x": Kind.STATE},
+        Returns.FLAG, Section.TUPLE, "Return whether x ends the episode; by default no state does.",
+    ),
+    ModelFunction(
+        "legal", {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION},
+        Returns.FLAG, Section.TUPLE, "Return whether action a is allowed in x; by default every action is.",
+    ),
+    ModelFunction(
+        "depends", {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION},
+        Returns.COMPONENT, Section.TUPLE, "Return the one component of θ that matters to (x, a), or -1 for none.",
+        for_population=False, failed=FAILED_IN_DEPENDS,
+    ),
+    ModelFunction(
+        "evolve",
+        {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION, "theta_next": Kind.NEXT_HIDDEN},
+        Returns.NOTHING, Section.TUPLE, "φ: write the next hidden value into theta_next; by default θ is constant.",
+        for_population=False,
+    ),
+    ModelFunction(
+        "heuristic", {"m": Kind.PARAMETERS, "x": Kind.STATE},
+        Returns.NUMBER, Section.HINT, "Return an estimate of the value of x.", failed=nan,
+    ),
+    ModelFunction(
+        "policy", {"m": Kind.PARAMETERS, "x": Kind.STATE, "u": Kind.UNIFORM},
+        Returns.ACTION, Section.HINT, "Return a legal action for rollouts through x; u is uniform in [0, 1).",
+    ),
+    ModelFunction(
+        "prior", {"m": Kind.PARAMETERS, "theta": Kind.DRAWN_HIDDEN, "random": Kind.STREAM},
+        Returns.NOTHING, Section.POPULATION, "Draw θ from the prior; uniform(random) gives numbers in [0, 1).",
+        Need.POPULATION,
+    ),
+    ModelFunction(
+        "move",
+        {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.MOVED_HIDDEN, "random": Kind.STREAM},
+        Returns.FLAG, Section.POPULATION, "Move θ one step along a Markov chain that preserves P(θ | x).",
+    ),
+    ModelFunction(
+        "summary", {"m": Kind.PARAMETERS, "theta": Kind.HIDDEN, "f": Kind.SUMMARY},
+        Returns.NOTHING, Section.POPULATION, "Describe θ to people by summary_size numbers in f.",
+    ),
+    ModelFunction(
+        "upper", {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN},
+        Returns.NUMBER, Section.HINT, "Return an upper bound on the value of x to an agent that knows θ.", failed=nan,
+    ),
+    ModelFunction(
+        "preferred",
+        {"m": Kind.PARAMETERS, "x": Kind.STATE, "h": Kind.MEMORY, "f": Kind.ACTION_FLAGS},
+        Returns.NOTHING, Section.HINT, "Set f[a] = 1 for the legal actions worth trying in x after the history h.",
+    ),
+    ModelFunction(
+        "remember",
+        {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION, "y": Kind.STATE, "o": Kind.OBSERVATION,
+         "h": Kind.UPDATED_MEMORY},
+        Returns.NOTHING, Section.HINT, "Update h, the memory of the hints, after a led from x to y with observation o.",
+    ),
+)  # fmt: skip
+
+
+def documentation(functions: tuple[ModelFunction, ...] = FUNCTIONS) -> str:
+    """The functions by section, one line each, for the docstring of `Model`."""
+    width = max(len(function.call()) for function in functions)
+    lines = []
+    for section in Section:
+        lines += [section.value, ""]
+        lines += [f"    {f.call():{width}}  {f.doc}" for f in functions if f.section is section]
+        lines.append("")
+    return "\n".join(lines)
