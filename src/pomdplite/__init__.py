@@ -31,6 +31,8 @@ from pomdplite.planners import (
 )
 from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make_model
 from pomdplite.rng import uniform
+from pomdplite.views.plots import plot
+from pomdplite.views.tables import tables
 from pomdplite.worlds import ModelWorld, Outcome, World, make_world
 
 __version__ = "0.1.0"
@@ -84,7 +86,9 @@ __all__ = [
     "make_model",
     "make_planner",
     "make_world",
+    "plot",
     "run_episode",
+    "tables",
     "tabular",
     "to_mdps",
     "tune",
