@@ -1,7 +1,7 @@
 """Plots of studies and tunings, drawn with matplotlib (extra `plots`)."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ _MARKERS = ("o", "s", "^", "D", "v", "<", "P", ">", "p")
 _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _BEST, _ALIKE, _OTHER = "#f2a541", "#4c78a8", "0.5"
 
+AnyPanel = TypeVar("AnyPanel", ReturnPanel, IntervalPanel)
+
 
 def plot(found: Results | TuningResult, parameter: str | None = None) -> Any:
     """A matplotlib figure of a study's or a tuning's returns with 95% intervals.
@@ -40,30 +42,35 @@ def plot(found: Results | TuningResult, parameter: str | None = None) -> Any:
     raise UsageError(f"plot() takes Results or a TuningResult, not {type(found).__name__}.")
 
 
-def _chosen(parameter: str | None, known: Sequence[str], verb: str) -> None:
+def _check_known(parameter: str | None, known: Sequence[str], verb: str) -> None:
     if parameter is not None and parameter not in known:
         raise UsageError(f"{parameter!r} was not {verb}; choose from: {', '.join(known) or 'nothing'}.")
 
 
 def _study_figure(results: Results, parameter: str | None) -> Any:
     known = swept(results)
-    _chosen(parameter, known, "swept in this study")
+    _check_known(parameter, known, "swept in this study")
     against = parameter or (known[0] if known else None)
-    panels = [*(mean_panels(results) if against is None else ()), *(sweep_panels(results, against) if against else ())]
+    palette = Palette.of(results)
+    if against is None:
+        means = mean_panels(results)
+        height = 1.0 + 0.32 * max((len(panel.rows) for panel in means), default=0)
+        return _panel_figure(means, height, lambda axes, panel: _draw_means(axes, panel, palette))
+    return _panel_figure(sweep_panels(results, against), 3.6, lambda axes, panel: _draw_returns(axes, panel, palette))
+
+
+def _panel_figure(panels: Sequence[AnyPanel], height: float, draw: Callable[[Any, AnyPanel], None]) -> Any:
+    """A figure with up to three panels in a row, each of this height in inches."""
     if not panels:
         raise UsageError("there are no episodes to plot yet.")
-    palette = Palette.of(results)
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = new_figure(4.4 * columns, 3.6 * rows)
+    figure = new_figure(4.4 * columns, height * rows)
     grid = np.atleast_1d(figure.subplots(rows, columns)).ravel()
     for axes, panel in zip(grid, panels, strict=False):
+        draw(axes, panel)
         axes.set_title(panel.problem)
         axes.set_xlabel(panel.x_label)
-        if isinstance(panel, ReturnPanel):
-            _draw_returns(axes, panel, palette)
-        else:
-            _draw_means(axes, panel, palette)
     for axes in grid[len(panels) :]:
         axes.axis("off")
     return figure
@@ -88,6 +95,9 @@ def _draw_returns(axes: Any, panel: ReturnPanel, palette: Palette) -> None:
         axes.plot(x, [p.mean for p in series.points], linestyle=dash, label=series.label, **style)
     if panel.log_x:
         axes.set_xscale("log")
+    if panel.ticks is not None:
+        axes.set_xticks(panel.ticks, [f"{value:g}" for value in panel.ticks])
+        axes.minorticks_off()
     axes.set_ylabel(RETURN_LABEL)
     axes.legend(frameon=False, fontsize=8)
 
@@ -97,18 +107,20 @@ def _draw_means(axes: Any, panel: IntervalPanel, palette: Palette) -> None:
     for i, row in enumerate(panel.rows):
         axes.errorbar(row.mean, i, xerr=[[row.mean - row.low], [row.high - row.mean]], **_style(palette, row.planner))
     axes.set_yticks(np.arange(len(panel.rows)), [row.label for row in panel.rows])
-    axes.invert_yaxis()
+    axes.set_ylim(len(panel.rows) - 0.5, -0.5)
 
 
 def _tuning_figure(result: TuningResult, parameter: str | None) -> Any:
     tuning = result.tuning
-    _chosen(parameter, [p.name for p in tuning.parameters], "tuned")
+    _check_known(parameter, [p.name for p in tuning.parameters], "tuned")
     parameters = [p for p in tuning.parameters if parameter in (None, p.name)]
     figure = new_figure(5.6 * len(parameters), 4.2)
     panels = np.atleast_1d(figure.subplots(1, len(parameters), sharey=True))
     for axes, shown in zip(panels, parameters, strict=True):
         _draw_trials(axes, result, shown)
     panels[0].set_ylabel(RETURN_LABEL)
+    if panels[0].has_data():
+        panels[0].legend(frameon=False, fontsize=8)
     figure.suptitle(f"{tuning.problem}, {tuning.planner}: up to {tuning.episodes} held-out episodes per trial")
     return figure
 
@@ -119,8 +131,7 @@ def _draw_trials(axes: Any, result: TuningResult, parameter: Parameter) -> None:
         axes.set_xlim(-0.5, len(parameter.values) - 0.5)
     elif parameter.log:
         axes.set_xscale("log")
-    groups = _groups(result)
-    for (label, trials), colour in zip(groups.items(), (_BEST, _ALIKE, _OTHER, _OTHER), strict=True):
+    for (label, trials), colour in zip(_groups(result).items(), (_BEST, _ALIKE, _OTHER, _OTHER), strict=True):
         if not trials:
             continue
         values = [t.values[parameter.name] for t in trials]
@@ -134,8 +145,6 @@ def _draw_trials(axes: Any, result: TuningResult, parameter: Parameter) -> None:
             capsize=2, linewidth=1, zorder=3 if best else 2,
         )  # fmt: skip
     axes.set_xlabel(parameter_name(parameter.name))
-    if any(groups.values()):
-        axes.legend(frameon=False, fontsize=8)
 
 
 def _groups(result: TuningResult) -> dict[str, list[Trial]]:

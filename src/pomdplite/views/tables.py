@@ -95,12 +95,14 @@ def _terminal(g: Grid, width: int) -> RenderableType:
 
 
 def _part(g: Grid, columns: Sequence[int]) -> Table:
+    """Some columns of a table, without rows that have nothing in them."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     table.add_column("", overflow="fold")
     for column in columns:
         table.add_column(escape(g.header[column]), justify="right", overflow="fold")
     for label, line in zip(g.labels, g.lines, strict=True):
-        table.add_row(escape(label), *(_terminal_cell(line[column]) for column in columns))
+        if any(line[column].text for column in columns):
+            table.add_row(escape(label), *(_terminal_cell(line[column]) for column in columns))
     return table
 
 

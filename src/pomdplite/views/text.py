@@ -104,7 +104,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table:
     first = rows[0].evaluation
     title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("planner", "return", f"− {first.planner}, 95%", "ms/step", "success"):
+    for column in ("planner", "return", f"vs. {first.planner}, 95%", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", overflow="fold")
     for e, difference in rows:
         gap = "–"
