@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.progress import track
 
 import pomdplite as pl
-from pomdplite.views import plots, text
+from pomdplite.views import pictures, text
+from pomdplite.views.terminal import print_table
 
 EPISODES, SEED = 200, 2026
 console = Console()
@@ -34,7 +35,7 @@ def main() -> None:
             episodes.append(pl.run_episode(planner, world, SEED, index))
         results.append(pl.Evaluation("rocksample-7-8", planner.title, planner.parameters, SEED, tuple(episodes),
                                      planner.preparation_seconds))  # fmt: skip
-    console.print(text.evaluation_table(results))
+    print_table(console, text.evaluation_table(results))
     gap, error = results[0].difference(results[1])
     console.print(
         f"On the same {EPISODES} episodes, POMDP-lite earns {gap:.2f} ± {error:.2f} more: it checks rocks before"
@@ -45,12 +46,12 @@ def main() -> None:
     steps: list[pl.Step] = []
     episode = pl.run_episode(planners[0], pl.ModelWorld(model), SEED, 0, steps.append)
     console.print(f"Highlights of one episode (return {episode.discounted:.2f} in {episode.steps} steps):")
-    for step in plots.highlights(steps, 4):
+    for step in pictures.highlights(steps, 4):
         text.print_step(console, model, step)
     folder = Path("demo")
     folder.mkdir(exist_ok=True)
     picture = folder / "rocksample-7-8.png"
-    plots.save_highlights(model, steps, picture, f"RockSample(7,8), POMDP-lite: return {episode.discounted:.2f}")
+    pictures.save_highlights(model, steps, picture, f"RockSample(7,8), POMDP-lite: return {episode.discounted:.2f}")
     seconds = time.perf_counter() - started
     console.print(f"\nThe same highlights as a picture: {picture}   ({seconds:.0f} s in total)", highlight=False)
 

@@ -43,7 +43,7 @@ def test_a_single_episode_has_no_standard_error():
 
 def test_run_prints_a_table():
     text = run("run", "tiger", "--episodes", "50").stdout
-    assert "95 % interval" in text and "pomdp-lite" in text and "…" in text
+    assert "95% interval" in text and "pomdp-lite" in text and "…" in text
 
 
 def test_show_tells_sizes_and_draws():

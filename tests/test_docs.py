@@ -66,6 +66,12 @@ def test_studies_page(tmp_path, monkeypatch):
     assert study.notes and study.publication == "book" and "qmdp" in study.published["tiger"]
 
 
+def test_report_page(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    run_blocks("docs/report.md", tmp_path, monkeypatch)
+    assert "pomdp-lite β = 30" in capsys.readouterr().out and (tmp_path / "doors.pdf").exists()
+
+
 def test_tuning_page(tmp_path, monkeypatch):
     pytest.importorskip("optuna")
     scope = run_blocks("docs/tuning.md", tmp_path, monkeypatch)

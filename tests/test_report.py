@@ -1,3 +1,5 @@
+"""A study's tables in every format, and the command that prints them."""
+
 import csv
 import io
 import json
@@ -5,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -14,18 +15,21 @@ from rich.console import Console
 
 import pomdplite as pl
 from pomdplite.cli import main as cli
-from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.tables import curves, study_tables, swept
-from pomdplite.views.page import page
-from pomdplite.views.report import csv_text, latex_text
+from pomdplite.experiments.studies.statistics import paired_difference
+from pomdplite.experiments.studies.tables import study_tables
+from pomdplite.views.latex import latex_text
+from pomdplite.views.page import report_page
+from pomdplite.views.tables import csv_text
+from pomdplite.views.terminal import print_table
+from pomdplite.views.text import Comparison, comparison_table, evaluation_table
 
 NOISE = np.random.default_rng(3).normal(0, 1, 60)
 
 
 def shown(*cells):
     """The rows of a one-table study as {label: texts}, with marks, and its notes."""
-    (g,) = results(*cells).table().grids
+    (g,) = pl.tables(results(*cells)).grids
     lines = {
         label: [s.text + ("*" if s.best else "") + ("†" if s.equal else "") for s in line]
         for label, line in zip(g.labels, g.lines, strict=True)
@@ -43,7 +47,7 @@ def test_planners_down_problems_across():
     assert g.reasons == ("Rocks: too many states.",) and g.lines[1][1].reason == 1
 
 
-def test_the_best_and_those_that_cannot_be_told_from_it():
+def test_the_best_and_those_not_significantly_worse():
     lines, _ = shown(
         cell("p", "best", 10 + NOISE), cell("p", "close", 9.99 + np.flip(NOISE)), cell("p", "worse", 9 + NOISE)
     )
@@ -62,7 +66,7 @@ def test_a_single_entry_is_not_called_the_best():
 
 
 def test_the_correction_counts_the_comparisons_of_a_column():
-    """One gap at p below 5 %: told apart alone, not among ten others."""
+    """A difference with p < 5% is significant on its own, but not among ten others."""
     gaps = np.array([1.0, 1, 1, 1, 1, 1, 0, 0])  # p = 2/2^6
     few = [cell("p", "best", [0] * 8), cell("p", "worse", -gaps)]
     many = [cell("p", f"other {i}", -gaps * (1 + i)) for i in range(10)]
@@ -70,8 +74,8 @@ def test_the_correction_counts_the_comparisons_of_a_column():
     assert shown(*few, *many)[0]["worse"][0].endswith("†")
 
 
-def test_of_many_planners_that_are_alike_one_is_seldom_called_worse():
-    """Choosing the best from the same returns must not make the others look worse than the level allows."""
+def test_equal_planners_are_rarely_called_worse():
+    """The best is chosen from the same returns; that must not raise the rate of false differences above the level."""
     generator = np.random.default_rng(5)
     false = 0
     for _ in range(60):
@@ -80,25 +84,25 @@ def test_of_many_planners_that_are_alike_one_is_seldom_called_worse():
     assert false <= 60 * 0.05 + 3 * np.sqrt(60 * 0.05 * 0.95)
 
 
-def test_an_unfinished_study_says_so_and_a_lucky_start_is_not_the_best():
+def test_an_unfinished_entry_is_marked_and_a_lucky_start_is_not_the_best():
     lines, g = shown(
         cell("p", "done", NOISE, wanted=60), cell("p", "begun", [99.0, 98.0], wanted=60), cell("p", "later", wanted=60)
     )
     assert lines["done"][0].endswith("*") and lines["begun"] == ["98.50 ± 0.50 (2)†"] and lines["later"] == ["…"]
     assert "unfinished: 2 of 3 entries" in " ".join(g.notes)
-    text = page(results(cell("p", "done", NOISE, wanted=60), cell("p", "begun", [99.0], wanted=60)))
+    text = report_page(results(cell("p", "done", NOISE, wanted=60), cell("p", "begun", [99.0], wanted=60)))
     assert "The study is unfinished: 1 entry" in text
 
 
-def test_success_stands_where_it_is_not_certain():
+def test_success_rates_are_shown_if_some_episode_fails():
     one, two = (
         [cell(p, "q", [1, 2], success=ok), cell(p, "r", [1, 2], success=True)] for p, ok in (("a", True), ("b", False))
     )
     _, g = shown(*one, *two)
-    assert g.header == ("a", "b", "success") and [line[2].text for line in g.lines] == ["0 %", "100 %"]
+    assert g.header == ("a", "b", "success") and [line[2].text for line in g.lines] == ["0%", "100%"]
 
 
-def test_rows_show_what_varies_on_one_problem_only():
+def test_rows_show_only_parameters_that_vary_on_one_problem():
     lines, _ = shown(
         cell("a", "lite", [1, 2], beta=3.0, depth=9), cell("b", "lite", [1, 2], beta=7.0, depth=9), cell("a", "q", [1])
     )
@@ -116,7 +120,7 @@ def test_several_planners_with_several_budgets_get_a_table_per_budget():
     assert [t.budget for t in tables] == [("time", 0.1), ("time", 1.0)]
     assert [[r.label for r in t.rows] for t in tables] == [["a", "b", "offline"]] * 2
     assert all(t.columns[0].entries[1].best for t in tables)
-    assert "0.1 s per step on the wall's clock" in str(study.table())
+    assert "0.1 s of wall-clock time per step" in str(pl.tables(study))
     one = study_tables(results(cell("p", "a", NOISE, time=0.1), cell("p", "a", NOISE, time=1.0), cell("p", "b", NOISE)))
     assert [r.label for r in one[0].rows] == ["a 0.1 s", "a 1 s", "b"]
 
@@ -131,20 +135,44 @@ def test_the_terminal_shows_every_column_however_narrow():
     study = results(*(cell(f"problem-{i}", "planner", 10 * i + NOISE, success=i < 4) for i in range(8)))
     for width in (40, 80, 300):
         console = Console(width=width, file=io.StringIO())
-        console.print(study.table())
+        console.print(pl.tables(study))
         text = console.file.getvalue()
         assert all(f"problem-{i}" in text for i in range(8)) and text.count("±") == 8 + 1
         assert text.count(" success") == 4
         assert max(map(len, text.splitlines())) <= width
-    assert len([line for line in str(study.table()).splitlines() if "problem-" in line]) == 1
+    assert len([line for line in str(pl.tables(study)).splitlines() if "problem-" in line]) == 1
 
 
-def test_latex_has_every_special_character_written_out():
+def test_tables_are_not_cut_off_in_a_pipe():
+    study = results(*(cell(f"a-problem-with-a-long-name-{i}", "planner", 1e6 * NOISE) for i in range(4)))
+    evaluations = [r.evaluation(0) for r in study.cells]
+    comparison = comparison_table(
+        [Comparison(e, paired_difference(e.episodes, evaluations[0].episodes)) for e in evaluations]
+    )
+    number = f"{evaluations[0].mean:.2f} ± {evaluations[0].stderr:.2f}"
+    for table in (pl.tables(study), evaluation_table(evaluations), comparison):
+        texts = []
+        for width in (30, 500):
+            console = Console(width=width, file=io.StringIO(), force_terminal=False)
+            print_table(console, table)
+            texts.append(console.file.getvalue())
+        assert texts[0] == texts[1] and number in texts[0]
+
+
+def test_a_narrow_terminal_wraps_what_does_not_fit():
+    e = results(cell("p", "a-planner-with-a-long-name", 1e6 * NOISE)).cells[0].evaluation(0)
+    console = Console(width=30, file=io.StringIO(), force_terminal=True, color_system=None)
+    print_table(console, comparison_table([Comparison(e, None)]))
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= 30 and "…" not in text  # rich's mark for text that was cut
+
+
+def test_latex_escapes_special_characters():
     study = results(
         cell("rock_sample & co", "50% #1", -10 - NOISE), cell("rock_sample & co", "a^b~c\\{$}", -20 + NOISE),
         cell("rock_sample & co", "cannot", reason="α-vectors: θ_1 > 5"), title="A_B",
     )  # fmt: skip
-    text = study.table().latex()
+    text = pl.tables(study).latex()
     assert r"rock\_sample \& co" in text and r"50\% \#1" in text and r"\caption{A\_B}" in text
     assert r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{\$\}" in text
     assert re.search(r"\$\\mathbf\{-\d+\.\d\d \\pm 0\.\d\d\}\$", text) and "--$^{1}$" in text
@@ -153,7 +181,7 @@ def test_latex_has_every_special_character_written_out():
     rows = re.search(r"\\midrule\n(.*)\n\\bottomrule", text, re.DOTALL)[1].splitlines()
     assert len(rows) == 3 and all(re.sub(r"\\&", "", row).count("&") == 1 and row.endswith(r" \\") for row in rows)
     assert latex_text("two\nlines") == "two lines" and latex_text("[1]*") == "{[}1]{*}"  # "\\\\[" would be a command
-    assert r"^{\dagger}$" in results(cell("p", "a", NOISE), cell("p", "b", NOISE[::-1] - 0.001)).table().latex()
+    assert r"^{\dagger}$" in pl.tables(results(cell("p", "a", NOISE), cell("p", "b", NOISE[::-1] - 0.001))).latex()
 
 
 CITED = """
@@ -165,24 +193,23 @@ b = [-2, 0.25]
 """
 
 
-def test_published_numbers_stand_below_ours():
+def test_published_numbers_are_shown_below_our_own():
     study = results(
         cell("tiger", "a", NOISE, success=True, beta=1), cell("tiger", "a", NOISE, success=True, beta=2),
         cell("tiger", "b", NOISE - 9, success=True), cell("rocks", "b", NOISE), configuration=CITED,
         settings={"tiger": {"robot": "an <arm>"}},
     )  # fmt: skip
-    (g,) = study.table().grids
+    (g,) = pl.tables(study).grids
     assert g.labels == ("a β = 1", "a β = 2", "paper", "b", "paper") and g.header == ("tiger", "success", "rocks")
-    assert [s.text for s in g.lines[2]] == ["1.23 ± 0.10", "99.8 %", ""] and g.lines[2][0].cited
+    assert [s.text for s in g.lines[2]] == ["1.23 ± 0.10", "99.8%", ""] and g.lines[2][0].cited
     assert [s.text for s in g.lines[4]] == ["-2.00 ± 0.25", "", ""]
     assert g.notes[-1] == "Maps & robots differ."
-    assert "| paper | *1.23 ± 0.10* | *99.8 %* |  |" in study.table().markdown()
-    assert (
-        r"paper & $\mathit{-2.00 \pm 0.25}$ &" in study.table().latex() and r"Maps \& robots" in study.table().latex()
-    )
-    shown = page(study)
-    assert '<td class="cited">1.23 ± 0.10' in shown and "Maps &amp; robots differ." in shown
-    assert "<h3>tiger</h3><dl><dt>robot</dt><dd>an &lt;arm&gt;</dd></dl>" in shown
+    assert "| paper | *1.23 ± 0.10* | *99.8%* |  |" in pl.tables(study).markdown()
+    latex = pl.tables(study).latex()
+    assert r"paper & $\mathit{-2.00 \pm 0.25}$ &" in latex and r"Maps \& robots" in latex
+    page = "".join(line.strip() for line in report_page(study).splitlines())
+    assert '<td class="cited">1.23 ± 0.10' in page and "Maps &amp; robots differ." in page
+    assert "<h3>tiger</h3><dl><dt>robot</dt><dd>an &lt;arm&gt;</dd></dl>" in page
     lines = list(csv.DictReader(io.StringIO(csv_text(study))))
     assert [line["published_mean"] for line in lines] == ["1.234", "1.234", "-2", ""]
     assert [line["published_success_rate"] for line in lines] == ["0.998", "0.998", "", ""]
@@ -193,7 +220,7 @@ def test_latex_compiles_and_is_not_too_wide(tmp_path):
     rows = ["a^b~c\\{$}_%#&", "[1]*", "cannot"]
     wide = [cell(f"rock_sample & co {i}", row, NOISE + i) for i in range(9) for row in rows[:2]]
     study = results(*wide, cell("p", "cannot", reason='α-vectors: θ_1 > 5\\ß² "σ" ∞'), title='A_B "c"')
-    (tmp_path / "table.tex").write_text(study.table().latex())
+    (tmp_path / "table.tex").write_text(pl.tables(study).latex())
     (tmp_path / "paper.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}\input{table}\end{document}"
     )
@@ -205,7 +232,8 @@ def test_latex_compiles_and_is_not_too_wide(tmp_path):
 
 
 def test_markdown_is_a_table():
-    text = results(cell("a|b", "one", 1 + NOISE), cell("a|b", "two", NOISE)).table().markdown().splitlines()
+    study = results(cell("a|b", "one", 1 + NOISE), cell("a|b", "two", NOISE))
+    text = pl.tables(study).markdown().splitlines()
     assert text[2] == r"| | a\|b |" and text[3] == "|---|---:|"
     assert re.fullmatch(r"\| one \| \*\*[\d.-]+ ± [\d.]+\*\* \|", text[4]) and "Holm" in "".join(text)
 
@@ -226,85 +254,8 @@ def test_csv_holds_every_number():
             assert line["mean"] == line["stderr"] == ""
 
 
-def test_what_was_swept():
-    study = played_results()
-    assert swept(study) == ["sims", "beta"]
-    (curve,) = curves(study, "tiger", "beta")
-    assert curve.row.label == "pomdp-lite" and [x for x, _ in curve.points] == [0.5, 10.0, 100.0]
-    assert swept(results(cell("p", "q", [1], ties="a"), cell("p", "q", [2], ties="b"))) == []
-
-
-def test_plot_draws_the_sweep_or_the_means():
-    pytest.importorskip("matplotlib")
-    study = played_results()
-    figure = study.plot("beta")
-    assert [a.get_title() for a in figure.axes] == ["tiger", "rocksample-4-4"]
-    assert figure.axes[0].get_xscale() == "log" and "β" in figure.axes[0].get_xlabel()
-    assert study.plot().axes[0].get_xlabel() == "budget per step, simulations"
-    means = results(cell("p", "a", NOISE), cell("p", "b", [1.0])).plot()
-    assert [t.get_text() for t in means.axes[0].get_yticklabels()] == ["a", "b"]
-    with pytest.raises(UsageError, match="'depth' was not swept in this study, only sims, beta"):
-        study.plot("depth")
-
-
-def test_plot_names_the_extra_that_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(PomdpLiteError, match=r"pip install 'pomdplite\[plots\]'"):
-        played_results().plot()
-
-
-class Tags(HTMLParser):
-    """Checks that tags are closed in order, and keeps what a page would fetch."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.fetched, self.count = [], [], {}
-
-    def handle_starttag(self, tag, attributes):
-        self.count[tag] = self.count.get(tag, 0) + 1
-        if tag not in ("meta", "link", "br"):
-            self.open.append(tag)
-        self.fetched += [v for k, v in attributes if k in ("src", "href") and not v.startswith(("#", "data:"))]
-
-    def handle_startendtag(self, tag, attributes):
-        self.count[tag] = self.count.get(tag, 0) + 1
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def test_the_page_is_whole_and_fetches_nothing():
-    text, tags = page(played_results()), Tags()
-    tags.feed(text)
-    assert tags.open == [] and tags.fetched == [] and "url(" not in text and "@import" not in text
-    assert tags.count["table"] == 1 + 3 and tags.count["figure"] == 2 + 2 + 3 + 2 + 3 and "script" not in tags.count
-    for words in ("Return against β", "Return against planning time", "Paired differences", "Distribution of returns",
-                  "How it was run", "3.11.7", "Holm", "cannot be listed", "title = &quot;A study&quot;"):  # fmt: skip
-        assert words in text, words
-    assert text == page(played_results())
-
-
-def test_names_on_the_page_are_escaped():
-    evil = "<script>alert(1)</script>\"'&"
-    study = results(
-        cell(evil, evil, NOISE, beta=1.0, notes=[evil]), cell(evil, evil, NOISE - 1, beta=2.0),
-        cell(evil, "other", reason=evil), title=evil,
-    )  # fmt: skip
-    text, tags = page(study), Tags()
-    tags.feed(text)
-    assert "<script" not in text and tags.open == [] and "&lt;script&gt;" in text
-    assert "<script" not in study.table()._repr_html_()
-
-
-@pytest.mark.parametrize("returns", [[1.0], [2.0, 2.0], [0.0, 0.0, 0.0]])
-def test_a_page_of_next_to_nothing(returns):
-    tags = Tags()
-    tags.feed(page(results(cell("p", "q", returns), cell("p", "r", returns), cell("p", "s"))))
-    assert tags.open == [] and tags.count["table"] == 2
-
-
 def report(monkeypatch, capsys, *arguments, study=None):
-    """Run the command on results that need no file: exit code, output, errors."""
+    """Run the command on results without a file; return the exit code, output and errors."""
     monkeypatch.setattr(Results, "read", lambda path: study or played_results(), raising=False)
     monkeypatch.setattr(sys, "argv", ["pomdplite", "report", "study.db", *arguments])
     with pytest.raises(SystemExit) as stop:
@@ -315,7 +266,7 @@ def report(monkeypatch, capsys, *arguments, study=None):
 def test_the_command_prints_each_format(monkeypatch, capsys):
     study = played_results()
     for flag, text in (
-        ((), str(study.table())), (("--latex",), study.table().latex()), (("--markdown",), study.table().markdown()),
+        ((), str(pl.tables(study))), (("--latex",), pl.tables(study).latex()), (("--markdown",), pl.tables(study).markdown()),
         (("--csv",), csv_text(study)),
     ):  # fmt: skip
         code, out, err = report(monkeypatch, capsys, *flag)
@@ -325,7 +276,7 @@ def test_the_command_prints_each_format(monkeypatch, capsys):
 def test_the_command_writes_the_page(monkeypatch, capsys, tmp_path):
     file = tmp_path / "out.html"
     assert report(monkeypatch, capsys, "--html", str(file)) == (0, "", f"wrote {file}\n")
-    assert file.read_text(encoding="utf-8") == page(played_results())
+    assert file.read_text(encoding="utf-8") == report_page(played_results())
 
 
 def test_a_page_never_overwrites_a_database(monkeypatch, capsys, tmp_path):
@@ -336,14 +287,29 @@ def test_a_page_never_overwrites_a_database(monkeypatch, capsys, tmp_path):
     assert code == 2 and "it is a database" in err and file.read_bytes() == before
 
 
+def test_without_jinja_the_extra_is_named_and_notebooks_show_text(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "out.html"
+    file.write_text("before")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    code, out, err = report(monkeypatch, capsys, "--html", str(file))
+    assert (code, out) == (1, "") and file.read_text() == "before"
+    assert err == "pomdplite: HTML reports need Jinja2: pip install 'pomdplite[report]'.\n"
+    assert pl.tables(played_results())._repr_html_() is None
+
+
+def test_tables_takes_results_only():
+    with pytest.raises(pl.UsageError, match="takes the Results of a study, not Evaluation"):
+        pl.tables(played_results().cells[0].evaluation(0))
+
+
 def test_equal_returns_have_no_error_and_two_digits():
     lines, _ = shown(cell("p", "a", [3.2134281] * 3), cell("p", "b", [1.1] * 3))
     assert lines["a"] == ["3.21 ± 0.00*"] and lines["b"][0].startswith("1.10 ± 0.00")
 
 
-def test_the_command_refuses_in_one_line(monkeypatch, capsys, tmp_path):
+def test_errors_of_the_command_are_one_line(monkeypatch, capsys, tmp_path):
     for arguments, message in (
-        (("--latex", "--csv"), "give one of them"),
+        (("--latex", "--csv"), "choose one"),
         (("--html", str(tmp_path / "no" / "out.html")), "there is no folder"),
         (("--html", str(tmp_path)), "Is a directory"),
     ):

@@ -246,7 +246,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     study = pl.Study("a", ["tiger"], ["pomdp-lite"], options={"beta": np.linspace(1, 30, 2)}, episodes=np.int64(2))
     assert study == pl.Study.parse(study.toml()) and hash(study) == hash(pl.Study.parse(study.toml()))
     assert [c.parameters["beta"] for c in study.cells] == [1.0, 30.0]
-    assert "β = 30" in str(study.with_episodes(np.int64(3)).run(tmp_path / "s.db", workers=1).table())
+    assert "β = 30" in str(pl.tables(study.with_episodes(np.int64(3)).run(tmp_path / "s.db", workers=1)))
     swept = pl.Study("a", ["tiger"], ["pomcp"], sims=range(5, 15, 5))
     assert [c.parameters["sims"] for c in swept.cells] == [5, 10]
 

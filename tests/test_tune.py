@@ -123,7 +123,7 @@ def test_interrupted_in_a_trial_it_goes_on_there(tiger, tmp_path):
         pl.tune("tiger", trials=12, watcher=Impatient(), **arguments)
     left = pl.TuningResult.read(tmp_path / "stopped.db")
     assert sum(len(t.entry.result.episodes) for t in left.trials) == 501  # the third trial is under way
-    assert "under way" in [text._standing(t, False) for t in left.trials]
+    assert "running" in [text._standing(t, False) for t in left.trials]
     assert facts(pl.tune("tiger", trials=12, **arguments)) == facts(whole)
 
 
@@ -278,7 +278,7 @@ def test_several_parameters_and_values_that_a_planner_cannot_take(tmp_path):
     )  # fmt: skip
     cannot = [t for t in result.trials if t.entry.result.reason]
     assert {t.values["solver"] for t in cannot} == {"exact"} and result.best.values["solver"] == "uct"
-    figure = result.plot()
+    figure = pl.plot(result)
     assert [axes.get_xlabel() for axes in figure.axes] == ["solver", "β, weight of exploration"]
 
 
@@ -292,7 +292,7 @@ def test_if_no_trial_can_finish_the_reason_is_told(command, tmp_path):
 
 @pytest.mark.parametrize(
     ("files", "message"),
-    [(("--out", "tt.png"), "it is a database of trials"), (("--plot", "g.xyz"), "a picture's name ends in .")],
+    [(("--out", "tt.png"), "it is a database of trials"), (("--plot", "g.xyz"), "use one of .eps")],
 )
 def test_a_picture_that_cannot_be_is_refused_before_anything_is_played(command, tmp_path, monkeypatch, files, message):
     monkeypatch.chdir(tmp_path)
@@ -309,7 +309,7 @@ def test_the_command(command, tmp_path, monkeypatch):
     assert (tmp_path / "tune-tiger-pomdp-lite.db").exists()
     assert (tmp_path / "tune-tiger-pomdp-lite.png").read_bytes().startswith(b"\x89PNG")
     assert str(default_file("grasp", "pomcp", "jaco")) == "tune-grasp-in-jaco-pomcp.db"
-    assert "best: β = 17.8 with" in printed and "given up" in printed and "not distinguishable" in printed
+    assert "best: β = 17.8 with" in printed and "pruned" in printed and "not significantly worse" in printed
     line = printed.splitlines()[-1]
     assert line == 'pomdp-lite = { beta = 17.8, solver = "exact" }'
     study = pl.Study.parse(f'[[cells]]\nproblems = ["tiger"]\nplanners = ["pomdp-lite"]\n{line}\n')

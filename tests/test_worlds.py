@@ -250,10 +250,10 @@ def test_no_gl_is_told(gantry, monkeypatch):
 @pytest.mark.parametrize("suffix", ["gif", "mp4"])
 def test_a_film_of_an_episode(camera, suffix, tmp_path):
     pytest.importorskip("imageio_ffmpeg")
-    from pomdplite.views.film import Film
-    from pomdplite.views.plots import pixels, step_figure
+    from pomdplite.views.pictures import pixels, step_figure
+    from pomdplite.views.video import Video
 
-    film, planner = Film(tmp_path / f"out.{suffix}"), pl.PomdpLite(camera.model)
+    film, planner = Video(tmp_path / f"out.{suffix}"), pl.PomdpLite(camera.model)
     shown = []
 
     def look(step):
@@ -267,11 +267,11 @@ def test_a_film_of_an_episode(camera, suffix, tmp_path):
 
 
 def test_bad_films_are_refused_before_they_begin(tmp_path):
-    from pomdplite.views.film import Film
+    from pomdplite.views.video import Video
 
-    for path, message in ((tmp_path / "out.avi", "ends in .gif or .mp4"), (tmp_path / "no" / "x.gif", "no folder")):
+    for path, message in ((tmp_path / "out.avi", "must end in .gif or .mp4"), (tmp_path / "no" / "x.gif", "no folder")):
         with pytest.raises(pl.UsageError, match=message):
-            Film(path)
+            Video(path)
 
 
 def test_pictures_without_matplotlib_are_refused_before_they_begin(tmp_path, monkeypatch, capsys):

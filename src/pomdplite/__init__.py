@@ -32,6 +32,8 @@ from pomdplite.planners import (
 )
 from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make_model
 from pomdplite.rng import uniform
+from pomdplite.views.plots import plot
+from pomdplite.views.tables import tables
 from pomdplite.worlds import ModelWorld, Outcome, World, make_world
 
 __version__ = "0.1.0"
@@ -86,7 +88,9 @@ __all__ = [
     "make_model",
     "make_planner",
     "make_world",
+    "plot",
     "run_episode",
+    "tables",
     "tabular",
     "to_mdps",
     "tune",

@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pomdplite.cli.console import err, out, running_mean
-from pomdplite.cli.report import print_tables
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Episode, Results, Study
 from pomdplite.experiments.studies.results import Cell
@@ -19,6 +18,8 @@ from pomdplite.experiments.studies.study import shipped
 from pomdplite.experiments.studies.watching import Watcher
 from pomdplite.planners import Planner, Sarsop
 from pomdplite.views import text
+from pomdplite.views.tables import tables
+from pomdplite.views.terminal import print_table
 
 
 def bench(
@@ -64,7 +65,7 @@ def bench(
         raise
     if screen.total == screen.done:
         err.print(f"all {screen.done:,} episodes are in {file} already", highlight=False)
-    print_tables(results)
+    print_table(out, tables(results))
 
 
 class Screen(Watcher):
@@ -129,7 +130,7 @@ class Screen(Watcher):
 def _stopped(why: str, file: Path, command: Sequence[str]) -> None:
     """What there is, and how to go on."""
     results = Results.read(file)
-    print_tables(results)
+    print_table(out, tables(results))
     there = sum(len(r.episodes) for r in results.cells)
     err.print(f"{why}; {there:,} episodes are in {file}, {results.missing:,} are missing. To go on:", highlight=False)
     err.print(f"  {shlex.join(command)}", highlight=False, soft_wrap=True, markup=False)

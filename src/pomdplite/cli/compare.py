@@ -21,9 +21,11 @@ from pomdplite.cli.options import (
 )
 from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
 from pomdplite.experiments import Evaluation
+from pomdplite.experiments.studies.statistics import Difference, paired_difference
 from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS, Planner, make_planner
 from pomdplite.views import text
+from pomdplite.views.terminal import print_table
 from pomdplite.views.text import Comparison
 from pomdplite.worlds import planning_model
 
@@ -65,10 +67,10 @@ def compare(
             break
     rows = [Comparison(r, _difference(r, results[0]) if r is not results[0] else None) for r in results]
     if as_json:
-        compared = [summary(r.evaluation) | {"difference": r.difference} for r in rows]
+        compared = [summary(e) | {"difference": None if d is None else (d.mean, d.stderr)} for e, d in rows]
         typer.echo(json.dumps({"planners": compared, "cannot": reasons}))
     elif rows:
-        out.print(text.comparison_table(rows))
+        print_table(out, text.comparison_table(rows))
     for result in results:
         warn(result, model, f"{result.planner}: ")
     for name, reason in reasons.items():
@@ -100,6 +102,6 @@ def _planners(
     return made
 
 
-def _difference(mine: Evaluation, other: Evaluation) -> tuple[float, float] | None:
-    """Paired difference and its standard error; None if one of them was cut short."""
-    return mine.difference(other) if len(mine.episodes) == len(other.episodes) else None
+def _difference(mine: Evaluation, other: Evaluation) -> Difference | None:
+    """The paired difference; None if one of them was cut short."""
+    return paired_difference(mine.episodes, other.episodes) if len(mine.episodes) == len(other.episodes) else None

@@ -1,4 +1,4 @@
-"""`pomdplite report`: what a study found, as a table for the terminal or a paper, as numbers, or as a page."""
+"""`pomdplite report`: the results of a study as tables, numbers or an HTML page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,20 +9,21 @@ from pomdplite.cli.console import out
 from pomdplite.errors import UsageError
 from pomdplite.experiments.studies.results import Results
 from pomdplite.experiments.studies.store import is_database
-from pomdplite.views.page import page
-from pomdplite.views.report import csv_text
+from pomdplite.views.page import report_page
+from pomdplite.views.tables import csv_text, tables
+from pomdplite.views.terminal import print_table
 
 
 def report(
     study: Annotated[Path, typer.Argument(help="the file of a study, finished or not")],
-    latex: Annotated[bool, typer.Option("--latex", help="print the tables for a paper")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="print the tables as GitHub shows them")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="print one line per entry, with all its numbers")] = False,
-    html: Annotated[Path | None, typer.Option(help="write a page with tables and figures to this file")] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="print the tables as LaTeX")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="print the tables as Markdown")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="print all numbers as CSV, one line per entry")] = False,
+    html: Annotated[Path | None, typer.Option(help="write an HTML page with tables and figures to this file")] = None,
 ) -> None:
-    """Tables and figures of a study; the best in bold, with † what cannot be told from it."""
+    """Print the tables of a study: the best in bold, † for entries that are not significantly worse."""
     if latex + markdown + csv > 1:
-        raise UsageError("--latex, --markdown and --csv each print to the screen: give one of them.")
+        raise UsageError("--latex, --markdown and --csv all print to the terminal: choose one.")
     if html is not None and not html.parent.is_dir():
         raise UsageError(f"cannot write {html}: there is no folder {html.parent}.")
     if html is not None and is_database(html):
@@ -30,23 +31,16 @@ def report(
     results = Results.read(study)
     if not results.cells:
         raise UsageError(f"{study}: the study has no entries.")
+    page = None if html is None else report_page(results)
     if csv:
         typer.echo(csv_text(results), nl=False)
     elif latex or markdown:
-        typer.echo(results.table().latex() if latex else results.table().markdown(), nl=False)
+        typer.echo(tables(results).latex() if latex else tables(results).markdown(), nl=False)
     elif html is None:
-        print_tables(results)
-    if html is not None:
+        print_table(out, tables(results))
+    if html is not None and page is not None:
         try:
-            html.write_text(page(results), encoding="utf-8")
+            html.write_text(page, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {html}: {error.strerror}.") from None
         typer.echo(f"wrote {html}", err=True)
-
-
-def print_tables(results: Results) -> None:
-    """On a terminal as wide as it is; elsewhere as wide as the tables are."""
-    if out.is_terminal:
-        out.print(results.table())
-    else:
-        typer.echo(str(results.table()), nl=False)

@@ -24,7 +24,10 @@ from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.studies.store import is_database
 from pomdplite.experiments.tuning import tuning
 from pomdplite.experiments.tuning.space import parse_parameter
-from pomdplite.views import plots, text
+from pomdplite.views import text
+from pomdplite.views.mpl import check_format
+from pomdplite.views.plots import plot as draw
+from pomdplite.views.terminal import print_table
 
 
 def tune(
@@ -54,7 +57,7 @@ def tune(
         raise UsageError(f"cannot write {picture}: there is no folder {picture.parent}.")
     if picture.absolute() == path.absolute() or is_database(picture):
         raise UsageError(f"cannot draw into {picture}: it is a database of trials; give --out or --plot another name.")
-    plots.check_kind(picture)
+    check_format(picture)
     screen = Screen()
     try:
         with screen.progress:
@@ -79,7 +82,7 @@ def tune(
 
 
 def _print(result: tuning.TuningResult) -> None:
-    out.print(text.tuning_table(result))
+    print_table(out, text.tuning_table(result))
     for line in text.tuning_summary(result):
         out.print(line, highlight=False, soft_wrap=True, markup=False)
 
@@ -87,7 +90,7 @@ def _print(result: tuning.TuningResult) -> None:
 def _draw(result: tuning.TuningResult, picture: Path) -> None:
     """A picture, if there is something to draw it with."""
     try:
-        result.plot().savefig(picture, dpi=110)
+        draw(result).savefig(picture, dpi=110)
     except OSError as error:
         raise UsageError(f"cannot write {picture}: {error.strerror}.") from None
     except PomdpLiteError as error:

@@ -22,8 +22,10 @@ from pomdplite.cli.options import (
 from pomdplite.errors import UsageError
 from pomdplite.experiments import Step, run_episode
 from pomdplite.planners import make_planner
-from pomdplite.views import plots, text
-from pomdplite.views.film import Film
+from pomdplite.views import pictures as drawings
+from pomdplite.views import text
+from pomdplite.views.mpl import require_matplotlib
+from pomdplite.views.video import Video
 from pomdplite.worlds import make_world, planning_model
 
 
@@ -44,9 +46,9 @@ def watch(
     """Play one episode step by step: map, belief, why, what was observed."""
     model = planning_model(problem, world)
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
-    film = Film(video) if video is not None else None
+    film = Video(video) if video is not None else None
     if pictures is not None or film is not None:
-        plots.drawn_with()
+        require_matplotlib()
     place = make_world(world, model)
     with err.status(f"preparing {planner} for {problem}"):
         chosen.prepare()
@@ -59,11 +61,11 @@ def watch(
     def look(step: Step) -> None:
         text.print_step(out, model, step)
         if pictures is not None or film is not None:
-            figure = plots.step_figure(model, step, place.picture())
+            figure = drawings.step_figure(model, step, place.picture())
             if pictures is not None:
                 figure.savefig(pictures / f"step-{step.t + 1:03d}.png", dpi=110)
             if film is not None:
-                film.add(plots.pixels(figure))
+                film.add(drawings.pixels(figure))
 
     with place:
         result = run_episode(chosen, place, seed, episode, look)

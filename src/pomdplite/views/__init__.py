@@ -1,1 +1,1 @@
-"""What a person looks at: terminal drawings and pictures."""
+"""Text, tables, figures, pictures and HTML pages for people to read."""

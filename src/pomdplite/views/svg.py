@@ -1,17 +1,16 @@
-"""Small drawings as SVG text: scales with round ticks, and a canvas with the few shapes that figures are made of.
+"""SVG drawings: linear and logarithmic scales with round ticks, and a canvas with the shapes that figures need.
 
-Colours are the page's: shapes carry classes, and a planner's class sets the current colour.
+Shapes carry CSS classes instead of colours, so that the style sheet of the page decides: a planner's class sets the
+current colour, and a dark page needs no second drawing.
 """
 
 import math
 from collections.abc import Sequence
-from html import escape
-
-_LOG_RATIO = 20.0  # positive values that span more are drawn on a logarithmic scale
+from xml.etree import ElementTree
 
 
 class Scale:
-    """Maps numbers to a stretch of the canvas."""
+    """Maps numbers to positions between `start` and `end` on the canvas."""
 
     def __init__(self, values: Sequence[float], start: float, end: float, *, log: bool = False, pad: float = 0.05):
         low, high = min(values), max(values)
@@ -23,12 +22,12 @@ class Scale:
         self._low, self._high, self._start, self._end = a - margin, b + margin, start, end
 
     def __call__(self, value: float) -> float:
-        """Where a number lies."""
+        """The position of a number."""
         at = math.log10(value) if self.log else value
         return self._start + (at - self._low) / (self._high - self._low) * (self._end - self._start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round numbers on the scale."""
+        """Round numbers within the scale."""
         if self.log:
             steps = (1,) if self._high - self._low > 2.5 else (1, 2, 5)
             powers = range(math.floor(self._low), math.ceil(self._high) + 1)
@@ -41,69 +40,82 @@ class Scale:
         return [k * step for k in range(first, last + 1)]
 
 
-def spans_decades(values: Sequence[float]) -> bool:
-    """Whether these numbers belong on a logarithmic scale."""
-    return min(values) > 0 and max(values) / min(values) > _LOG_RATIO
-
-
 def tick_text(value: float) -> str:
-    """A number beside an axis."""
+    """A number as a tick label."""
     if value and not 1e-4 <= abs(value) < 1e6:
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")
     return f"{round(value, 10):,g}".replace("-", "−")
 
 
 class Canvas:
-    """An SVG drawing, `width` × `height` units; a unit is about a pixel."""
+    """An SVG drawing of `width` × `height` units; a unit is about one pixel.
+
+    Each shape takes the CSS classes `style`, and some a `tooltip` that appears while the pointer is over them.
+    """
 
     def __init__(self, width: float, height: float, description: str) -> None:
-        self.width, self.height, self._description = width, height, description
-        self._parts: list[str] = []
+        self.width, self.height = width, height
+        size = {"viewBox": f"0 0 {width:g} {height:g}", "width": f"{width:g}", "height": f"{height:g}"}
+        self._root = ElementTree.Element("svg", {**size, "role": "img", "aria-label": description})
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         """A straight line."""
-        self._parts.append(f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>')
+        self._add("line", style, x1=x1, y1=y1, x2=x2, y2=y2)
 
-    def rect(self, x: float, y: float, width: float, height: float, kind: str, about: str = "") -> None:
-        """A filled rectangle; `about` is shown when pointed at."""
-        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-        self._parts.append(f'<rect class="{kind}" {place}>{_about(about)}</rect>')
+    def rect(self, x: float, y: float, width: float, height: float, style: str, tooltip: str = "") -> None:
+        """A filled rectangle."""
+        self._add("rect", style, tooltip, x=x, y=y, width=width, height=height)
 
-    def path(self, points: Sequence[tuple[float, float]], kind: str, *, closed: bool = False) -> None:
-        """A line through points, or the area within them."""
-        d = "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in points) + ("Z" if closed else "")
-        self._parts.append(f'<path class="{kind}" d="{d}"/>')
+    def path(self, points: Sequence[tuple[float, float]], style: str, *, closed: bool = False) -> None:
+        """A line through the points, or the area inside them."""
+        self._add("path", style, d=_path(points, closed))
 
-    def text(self, x: float, y: float, text: str, kind: str, *, anchor: str = "start", about: str = "") -> None:
-        """A line of text on the baseline y."""
-        place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-        self._parts.append(f'<text class="{kind}" {place}>{_about(about)}{escape(text)}</text>')
+    def text(self, x: float, y: float, text: str, style: str, *, anchor: str = "start", tooltip: str = "") -> None:
+        """A line of text with its baseline at y."""
+        element = self._add("text", style, x=x, y=y, text_anchor=anchor)
+        _write(element, text, tooltip)
 
-    def upright(self, x: float, y: float, text: str, kind: str) -> None:
+    def vertical_text(self, x: float, y: float, text: str, style: str) -> None:
         """Text that reads upwards, centred at (x, y)."""
-        turned = f'transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="middle"'
-        self._parts.append(f'<text class="{kind}" {turned}>{escape(text)}</text>')
+        turned = f"translate({x:.1f} {y:.1f}) rotate(-90)"
+        self._add("text", style, transform=turned, text_anchor="middle").text = text
 
-    def marker(self, x: float, y: float, number: int, kind: str, about: str = "") -> None:
+    def marker(self, x: float, y: float, number: int, style: str, tooltip: str = "") -> None:
         """The marker of the planner with this number."""
         corners = _MARKERS[number % len(_MARKERS)]
         if corners is None:
-            self._parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4">{_about(about)}</circle>')
-            return
-        d = "M" + "L".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners) + "Z"
-        self._parts.append(f'<path class="{kind}" d="{d}">{_about(about)}</path>')
+            self._add("circle", style, tooltip, cx=x, cy=y, r=4)
+        else:
+            self._add("path", style, tooltip, d=_path([(x + dx, y + dy) for dx, dy in corners], closed=True))
 
     def svg(self) -> str:
-        """The drawing as an element of a page."""
-        box = f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" height="{self.height:g}"'
-        return f'<svg {box} role="img" aria-label="{escape(self._description)}">{"".join(self._parts)}</svg>'
+        """The drawing as an <svg> element."""
+        return ElementTree.tostring(self._root, encoding="unicode")
+
+    def _add(self, tag: str, style: str, tooltip: str = "", **attributes: float | str) -> ElementTree.Element:
+        texts = {
+            name.replace("_", "-"): value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+            for name, value in attributes.items()
+        }
+        element = ElementTree.SubElement(self._root, tag, {"class": style, **texts})
+        _write(element, "", tooltip)
+        return element
 
 
-def _about(text: str) -> str:
-    return f"<title>{escape(text)}</title>" if text else ""
+def _write(element: ElementTree.Element, text: str, tooltip: str) -> None:
+    """Give the element its text, after a <title> if there is a tooltip."""
+    if tooltip:
+        title = ElementTree.SubElement(element, "title")
+        title.text, title.tail = tooltip, text
+    elif text:
+        element.text = text
 
 
-# Corners around the middle; None is a circle.
+def _path(points: Sequence[tuple[float, float]], closed: bool) -> str:
+    return "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in points) + ("Z" if closed else "")
+
+
+# Corners relative to the centre; None is a circle.
 _MARKERS: tuple[tuple[tuple[float, float], ...] | None, ...] = (
     None,
     ((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),

@@ -1,4 +1,4 @@
-"""The terminal: maps, beliefs, decisions and evaluations."""
+"""What commands print: maps, beliefs, decisions, evaluations and tunings."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,8 +11,8 @@ from rich.text import Text
 
 from pomdplite.compile.jit import Floats
 from pomdplite.experiments import Evaluation, Step
-from pomdplite.experiments.episodes.evaluate import Z95
 from pomdplite.experiments.studies.results import Cell
+from pomdplite.experiments.studies.statistics import Difference
 from pomdplite.experiments.studies.tables import parameter_text
 from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
@@ -21,12 +21,12 @@ from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.planners.sarsop.solver import SarsopProgress
 
-_BAR = 20  # characters of a full bar
-_MOST_BARS = 24  # lines of belief shown
+_BAR = 20  # characters of a bar for probability 1
+_MOST_BARS = 24  # bars shown of a belief
 
 
 def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
-    """The model's own drawing, or its state in words and its belief as bars."""
+    """The state and belief: the model's own drawing if it has one, else the state in words and the belief as bars."""
     draw = defined(model, "draw")
     if draw is not None:
         return Text(draw(model, x, marginals), no_wrap=True)
@@ -42,14 +42,14 @@ def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
         for label, p in zip(component.labels, ps, strict=True)
     ]
     for name, label, p in lines[:_MOST_BARS]:
-        table.add_row(escape(name), escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f} %")
+        table.add_row(escape(name), escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f}%")
     if len(lines) > _MOST_BARS:
         table.add_row("…", f"{len(lines) - _MOST_BARS} more", "", "")
     return table
 
 
 def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
-    """The best actions and why: Q = reward + bonus."""
+    """The best actions with their Q values, Q = reward + bonus."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("action", "Q", "= reward", "+ bonus", "reward now", "bonus now"):
         table.add_column(column, justify="left" if column == "action" else "right", no_wrap=True)
@@ -62,23 +62,21 @@ def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
 
 
 def print_step(console: Console, model: Model, step: Step) -> None:
-    """One step of an episode."""
+    """Print one step of an episode."""
     d, found = step.decision, step.decision.solution
     console.rule(f"step {step.t + 1}", align="left")
     console.print(drawing(model, step.x, step.marginals))
     console.print()
     console.print(decision_table(model, d))
     if found.simulations:
-        solved = (
-            f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
-        )
+        effort = f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
     else:
-        solved = f"{found.states:,} states, {f'{found.solved:,}' if found.solved else 'none'} to solve again"
+        effort = f"{found.states:,} states, {f'{found.solved:,}' if found.solved else 'none'} re-solved"
     if d.bounds is not None:
-        solved += f", value in [{d.bounds[0]:.3f}, {d.bounds[1]:.3f}]"
-    console.print(f"[dim]{found.solver}: {solved}, {1000 * d.seconds:.2f} ms[/dim]")
+        effort += f", value in [{d.bounds[0]:.3f}, {d.bounds[1]:.3f}]"
+    console.print(f"[dim]{found.solver}: {effort}, {1000 * d.seconds:.2f} ms[/dim]")
     if len(d.line) > 1:
-        console.print(f"[dim]line of play: {escape(' '.join(d.line))}[/dim]", highlight=False)
+        console.print(f"[dim]expected actions: {escape(' '.join(d.line))}[/dim]", highlight=False)
     for note in d.notes:
         console.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
     console.print(
@@ -88,33 +86,33 @@ def print_step(console: Console, model: Model, step: Step) -> None:
 
 
 def solving(progress: SarsopProgress) -> str:
-    """Where an offline solver stands."""
+    """The progress of an offline solver."""
     return (
         f"{progress.seconds:6.1f} s  value in [{progress.lower:.3f}, {progress.upper:.3f}]  "
-        f"{progress.vectors:,} α-vectors, {progress.trials:,} paths"
+        f"{progress.vectors:,} α-vectors, {progress.trials:,} sampled paths"
     )
 
 
 class Comparison(NamedTuple):
-    """An evaluation beside the one that it is compared to."""
+    """An evaluation, compared with the first one."""
 
     evaluation: Evaluation
-    difference: tuple[float, float] | None  # paired, and its standard error; None for the first, or if cut short
+    difference: Difference | None  # paired; None for the first one itself, or if either lacks episodes
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table:
-    """Planners on the same episodes, each with its paired difference to the first."""
+    """Planners on the same episodes, each with its paired difference from the first."""
     first = rows[0].evaluation
     title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("planner", "return", f"− {first.planner}, 95 %", "ms/step", "success"):
-        table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
+    for column in ("planner", "return", f"vs. {first.planner}, 95%", "ms/step", "success"):
+        table.add_column(column, justify="left" if column == "planner" else "right", overflow="fold")
     for e, difference in rows:
         gap = "–"
         if difference is not None:
-            mean, error = difference
-            gap = f"{mean:+.2f} [{mean - Z95 * error:+.2f}, {mean + Z95 * error:+.2f}]"
-        success = "–" if e.success_rate is None else f"{100 * e.success_rate:.3g} %"
+            low, high = difference.ci95
+            gap = f"{difference.mean:+.2f} [{low:+.2f}, {high:+.2f}]"
+        success = "–" if e.success_rate is None else f"{100 * e.success_rate:.3g}%"
         table.add_row(
             e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", escape(gap), f"{1000 * e.seconds_per_step:.2f}", success
         )  # fmt: skip
@@ -126,12 +124,12 @@ def _episodes(e: Evaluation) -> str:
 
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
-    """Planners side by side on one problem."""
+    """Planners on one problem, one per row."""
     first = evaluations[0]
     title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("planner", "β", "return", "95 % interval", "steps", "ms/step", "success"):
-        table.add_column(column, justify="left" if column == "planner" else "right", no_wrap=True)
+    for column in ("planner", "β", "return", "95% interval", "steps", "ms/step", "success"):
+        table.add_column(column, justify="left" if column == "planner" else "right", overflow="fold")
     for e in evaluations:
         beta, many = e.parameters.get("beta"), len(e.episodes) > 1
         table.add_row(
@@ -141,7 +139,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
             f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}" if many else "–",
             f"{e.steps_mean:.1f}",
             f"{1000 * e.seconds_per_step:.2f}",
-            "–" if e.success_rate is None else f"{100 * e.success_rate:.3g} %",
+            "–" if e.success_rate is None else f"{100 * e.success_rate:.3g}%",
         )
     return table
 
@@ -152,22 +150,22 @@ def cell_name(cell: Cell) -> str:
 
 
 def warnings(evaluation: Evaluation, limit: int) -> list[str]:
-    """What to know of an evaluation: episodes that were cut, and what the planner said."""
-    told = [f"in {count} of {len(evaluation.episodes)} episodes: {note}" for note, count in evaluation.notes.items()]
+    """What qualifies an evaluation: notes from the planner, and episodes that hit the step limit."""
+    found = [f"in {count} of {len(evaluation.episodes)} episodes: {note}" for note, count in evaluation.notes.items()]
     if evaluation.cut:
-        reason = " (a large β can make looking pay for ever)" if evaluation.parameters.get("beta") else ""
-        told.append(f"{evaluation.cut} of {len(evaluation.episodes)} episodes were cut at {limit} steps{reason}")
-    return told
+        hint = " (with a large β, exploring can pay off forever)" if evaluation.parameters.get("beta") else ""
+        found.append(f"{evaluation.cut} of {len(evaluation.episodes)} episodes hit the limit of {limit} steps{hint}")
+    return found
 
 
 def tuning_table(result: TuningResult) -> Table:
-    """Every trial, in order of the first parameter where it is a number."""
+    """All trials, sorted by the first parameter if it is a number."""
     tuning = result.tuning
     title = f"{tuning.problem}, {tuning.planner}, held-out episodes of seed {tuning.seed}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in (*("β" if p.name == "beta" else p.name for p in tuning.parameters), "return", "95 % interval",
+    for column in (*("β" if p.name == "beta" else p.name for p in tuning.parameters), "return", "95% interval",
                    "episodes", ""):  # fmt: skip
-        table.add_column(column, justify="right" if column else "left", no_wrap=True)
+        table.add_column(column, justify="right" if column else "left", overflow="fold")
     trials = list(result.trials)
     if isinstance(tuning.parameters[0], Range):
         trials.sort(key=lambda t: t.values[tuning.parameters[0].name])
@@ -183,39 +181,39 @@ def tuning_table(result: TuningResult) -> Table:
 
 
 def _standing(trial: Trial, best: bool) -> str:
-    """What came of a trial, in a word or two."""
+    """The outcome of a trial in a word or two."""
     if best:
         return "best"
     if trial.entry.result.reason is not None:
-        return "cannot"
-    return "†" if trial.alike else "given up" if trial.pruned else "" if trial.finished else "under way"
+        return "failed"
+    return "†" if trial.alike else "pruned" if trial.pruned else "" if trial.finished else "running"
 
 
 def tuning_summary(result: TuningResult) -> list[str]:
-    """The best values, how sure that is, what cannot be told from them, and why some values cannot be planned with."""
+    """The best values, what is not significantly worse than they are, and why some values cannot be used."""
     reasons = dict.fromkeys(t.entry.result.reason for t in result.trials if t.entry.result.reason is not None)
-    lines = [f"cannot: {reason}" for reason in reasons]
+    lines = [f"failed: {reason}" for reason in reasons]
     if not result.alike:
         return [*lines, "no trial has finished"]
     best, tuning = result.best, result.tuning
     e = best.evaluation
     assert e is not None  # a trial without episodes is not the best
-    named = ", ".join(parameter_text(name, value) for name, value in best.values.items())
+    values = ", ".join(parameter_text(name, value) for name, value in best.values.items())
     lines.append(
-        f"best: {named} with {e.mean:.2f}, 95 % interval {e.ci95[0]:.2f} … {e.ci95[1]:.2f} over {len(e.episodes)} "
-        "episodes; it was chosen on these, so it looks a little better than it is"
+        f"best: {values} with {e.mean:.2f}, 95% interval {e.ci95[0]:.2f} … {e.ci95[1]:.2f} over {len(e.episodes)} "
+        "episodes; slightly optimistic, because it was selected on these episodes"
     )
     others = len(result.alike) - 1
     if len(tuning.parameters) == 1 and isinstance(tuning.parameters[0], Range) and others:
         name = tuning.parameters[0].name
         alike = sorted(t.values[name] for t in result.alike)
         finished = [t for t in result.trials if t.finished]
-        within = [t.values[name] for t in finished if not t.alike and alike[0] < t.values[name] < alike[-1]]
-        but = f", but for {', '.join(f'{v:g}' for v in sorted(within))}" if within else ""
+        worse = [t.values[name] for t in finished if not t.alike and alike[0] < t.values[name] < alike[-1]]
+        exceptions = f", except {', '.join(f'{v:g}' for v in sorted(worse))}" if worse else ""
         lines.append(
-            f"not distinguishable from it (†): {parameter_text(name, alike[0])} to {alike[-1]:g}{but}, "
+            f"not significantly worse (†): {parameter_text(name, alike[0])} to {alike[-1]:g}{exceptions}, "
             f"of the {len(finished)} trials that finished"
         )
     else:
-        lines.append(f"not distinguishable from it (†): {others or 'none'} of the {len(result.trials) - 1} others")
+        lines.append(f"not significantly worse (†): {others or 'none'} of the {len(result.trials) - 1} other trials")
     return lines

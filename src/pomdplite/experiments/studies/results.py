@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pomdplite.errors import UsageError
 from pomdplite.experiments.episodes.episode import Episode
@@ -17,9 +17,6 @@ _COLUMNS = (
     "problem", "planner", "parameters", "seed", "episode", "return", "undiscounted", "success", "steps", "cut",
     "seconds_per_step", "simulations_per_step", "model_steps_per_step", "notes",
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from pomdplite.views.report import Tables
 
 
 @dataclass(frozen=True)
@@ -133,15 +130,3 @@ class Results:
                     cell.problem, cell.planner, parameters, self.seed, e.index, e.discounted, e.undiscounted, e.success,
                     e.steps, e.cut, e.seconds / steps, e.simulations / steps, e.model_steps / steps, "; ".join(e.notes),
                 )  # fmt: skip
-
-    def table(self) -> "Tables":
-        """The tables in the paper's layout: print them, show them in a notebook, or take .latex() or .markdown()."""
-        from pomdplite.views.report import Tables
-
-        return Tables(self)
-
-    def plot(self, parameter: str | None = None) -> Any:
-        """A matplotlib figure: the return against a parameter that was swept (left out, the first), or means."""
-        from pomdplite.views.plots import study_figure
-
-        return study_figure(self, parameter)

@@ -1,6 +1,6 @@
 """A study's results laid out as in the paper's Table I, planners down and problems across, with the comparisons made.
 
-This says what stands where and what it means; views/report.py and views/page.py write it down.
+This says what stands where and what it means; views/grid.py and views/figures.py put it into words and figures.
 """
 
 import math

@@ -163,12 +163,6 @@ class TuningResult:
         given = {**self.best.values, **options}
         return f"{self.tuning.planner} = {{ {', '.join(f'{name} = {toml_value(v)}' for name, v in given.items())} }}"
 
-    def plot(self) -> Any:
-        """A matplotlib figure: return against each parameter, with 95 % intervals; trials given up are hollow."""
-        from pomdplite.views.plots import tuning_figure
-
-        return tuning_figure(self)
-
 
 def tune(
     problem: str,
