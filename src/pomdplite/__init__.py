@@ -1,6 +1,13 @@
 """pomdplite: planning under uncertainty when the hidden part of the world is fixed or changes deterministically."""
 
-from pomdplite.beliefs import CategoricalBelief, FactoredBelief, ParticleBelief, initial_belief
+from pomdplite.beliefs import (
+    Belief,
+    CategoricalBelief,
+    FactoredBelief,
+    ParticleBelief,
+    RejectionBelief,
+    initial_belief,
+)
 from pomdplite.checking.model import Report, check_model
 from pomdplite.errors import (
     ImpossibleObservationError,
@@ -39,6 +46,7 @@ __all__ = [
     "PROBLEMS",
     "Battleship",
     "BayesOptimal",
+    "Belief",
     "CategoricalBelief",
     "Decision",
     "Despot",
@@ -64,6 +72,7 @@ __all__ = [
     "PomdpLiteError",
     "Population",
     "Qmdp",
+    "RejectionBelief",
     "Report",
     "Results",
     "RockSample",

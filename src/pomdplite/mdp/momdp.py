@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
@@ -50,12 +49,6 @@ class Momdp:
     def values(self) -> int:
         """The number of joint values of θ."""
         return len(self.prior)
-
-    def joint_belief(self, belief: FactoredBelief, s: Words) -> Floats:
-        """The belief about the present joint values in state s = (x, maps)."""
-        if self.view.table.joint:  # listed as a whole: the components need not be independent
-            return belief.view.present(belief.probabilities, s)[:-1]
-        return product_of(belief.marginals())
 
 
 def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Momdp:

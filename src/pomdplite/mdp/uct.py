@@ -18,7 +18,8 @@ from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
 from pomdplite.errors import NotConvergingError
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, outcomes, pick
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, outcomes
+from pomdplite.mdp.sampling import pick
 from pomdplite.mdp.search_graph import (
     END,
     EXPANDED,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief, UnweightedParticles
+from pomdplite.beliefs import Belief
 from pomdplite.checking.model import check_model
 from pomdplite.compile.jit import Floats, Small, Words
 from pomdplite.errors import UsageError
@@ -122,8 +122,8 @@ class Planner(ABC):
         """Choose in the present state and belief."""
 
     view: KernelView
-    belief: FactoredBelief | UnweightedParticles
-    s: Words  # the present state: x and the maps of a changing θ
+    belief: Belief
+    _here: Words  # the present x
 
     def prepare(self) -> None:
         """Do what is done once; `reset` calls it if nobody has."""
@@ -156,14 +156,18 @@ class Planner(ABC):
         """Back to the first state and the prior. The seed is for planners that sample."""
         self.prepare()
         self.belief.reset(seed)
-        self.s = self.view.root()
+        self._start()
+
+    def _start(self) -> None:
+        self._here = to_words(self.model.state.dtype, self.model.initial_state())
 
     def decide(self) -> Decision:
         """The next action, and why."""
         self._must_be_reset()
-        if not self.deterministic or not isinstance(self.belief, FactoredBelief):
+        belief = self.belief.key() if self.deterministic else None
+        if belief is None:
             return self._timed()
-        key = self.s.tobytes(), self.belief.probabilities.tobytes()
+        key = self._here.tobytes(), belief
         known = self._decided.get(key)
         if known is None:
             if len(self._decided) >= _KEPT_DECISIONS:
@@ -184,20 +188,27 @@ class Planner(ABC):
 
     def advance(self, a: int, y: Words, o: int) -> None:
         """The same on numbers and words."""
-        self.s = self.belief.advance(self.s, a, y, o)
+        self.belief._advance(self._here, a, y, o)
+        self._here = y.copy()
 
     def recover(self, y: Words) -> None:
         """Go on in state y after something that the model calls impossible."""
-        self.s = self.belief.recover(y)
+        self.belief.recover()
+        self._here = y.copy()
+
+    @property
+    def s(self) -> Words:
+        """The present state s = (x, maps) of Theorem 1: the planner's x with the belief's maps."""
+        return self.belief._state(self._here)
 
     @property
     def state(self) -> Any:
         """The present observed state x."""
         self._must_be_reset()
-        return self.view.record(self.s)
+        return self.view.record(self._here)
 
     def _must_be_reset(self) -> None:
-        if not hasattr(self, "s"):
+        if not hasattr(self, "_here"):
             raise UsageError("call reset() first: it takes the planner to the first state and the prior.")
 
     def __repr__(self) -> str:

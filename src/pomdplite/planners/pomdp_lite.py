@@ -13,7 +13,7 @@ where Q̃* counts β times the expected L1 change of the belief as reward (Defin
 import math
 from typing import Any, ClassVar
 
-from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
+from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
@@ -75,8 +75,6 @@ class PomdpLite(Planner):
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
         }  # fmt: skip
 
-    belief: FactoredBelief
-
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
@@ -119,8 +117,8 @@ class PomdpLite(Planner):
     def _decide(self) -> Decision:
         found = self.solver.solve(self.belief.kernel_model, self.s, self.belief.probabilities)
         action = choose(found.actions, found.q)
-        notes = ("the search ran out of space for new states",) if found.full else ()
-        notes += tuple(getattr(self.belief, "notes", ()))
+        full = ("the search ran out of space for new states",) if found.full else ()
+        notes = full + self.belief.notes
         return Decision(
             action, str(self.model.actions[action]), found.value, found.actions, found.q, found.bonus_part,
             found.mean_reward, found.mean_bonus, found.solver, found.states, found.solved, found.residual, None,

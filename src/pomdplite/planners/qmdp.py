@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.beliefs import FactoredBelief, initial_belief
+from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats, Ints, kernel
 from pomdplite.errors import UsageError
 from pomdplite.mdp.distinct_steps import DistinctSteps
@@ -48,12 +48,12 @@ class Qmdp(Planner):
         """How equal actions are told apart, and gigabytes for the values."""
         return {"ties": self.ties, "memory": self.memory}
 
-    belief: FactoredBelief
+    belief: ExactBelief
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
-        self.belief = initial_belief(self.view)
         self.momdp = momdp_form(self.model)
+        self.belief = exact_belief(self.view)
         self.values = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
 
     def reset(self, seed: int = 0) -> None:
@@ -69,7 +69,7 @@ class Qmdp(Planner):
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so QMDP has no "
                 "value for it."
             )
-        b = self.momdp.joint_belief(self.belief, self.s)
+        b = self.belief.joint()
         pairs = r.actions(state)
         q, reward = np.zeros(len(pairs)), np.zeros(len(pairs))
         _average(r.graph, r.distinct, self.momdp.joint, self.values, b, state, pairs, self.model.discount, q, reward)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
+from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.checking import faults
 from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
@@ -30,8 +30,9 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, draw_hidden, simulate
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes
 from pomdplite.mdp.reachable import state_slot
+from pomdplite.mdp.sampling import draw_hidden, simulate
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner
 from pomdplite.planners.despot.bounds import Bounds, find_bounds, joint_number
@@ -132,15 +133,13 @@ class Despot(Planner):
             "particles": self.particles,
         }  # fmt: skip
 
-    belief: FactoredBelief
-
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
         model = self.belief.kernel_model
         self._bounds = find_bounds(self.model)
         self._buffer = allocate_outcomes(model, max(2, model.next_states))
-        self.s = self.view.root()
+        self._start()
         self._take_scenarios(1 if self.scenarios is None else self.scenarios)
         self._plant()  # compiles it
         started = self.now()
@@ -209,7 +208,7 @@ class Despot(Planner):
         actions, low, high = tree.action[pairs].copy(), tree.pair_lower[pairs].copy(), tree.pair_upper[pairs]
         zero = np.zeros(len(actions))
         best = int(np.lexsort((actions, -high, -low))[0])
-        action, notes = int(actions[best]), tuple(getattr(self.belief, "notes", ()))
+        action, notes = int(actions[best]), self.belief.notes
         if tree.default[0] >= low[best] and model.functions[abi.POLICY] != 0:
             action = int(abi.policy(model, self.s.reshape(1, -1), 0, uniform(self._stream)))
         if tree.counts[FULL]:

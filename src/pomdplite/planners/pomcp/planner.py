@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import UnweightedParticles, initial_belief
+from pomdplite.beliefs import RejectionBelief, initial_belief
 from pomdplite.checking import faults
 from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
@@ -27,8 +27,9 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, draw_hidden, simulate
+from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes
 from pomdplite.mdp.reachable import hash_words, reward_range
+from pomdplite.mdp.sampling import draw_hidden, simulate
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.rng import mix, stream, uniform
@@ -109,7 +110,7 @@ class Pomcp(Planner):
         if self.exact:
             self.belief = initial_belief(self.view, self.particles)
         else:
-            self.belief = UnweightedParticles(self.view, self.particles)
+            self.belief = self._filter = RejectionBelief(self.view, self.particles)
             self.view = self.belief.view
         c = self.exploration if self.exploration is not None else self.model.return_range
         if c is None:
@@ -129,7 +130,7 @@ class Pomcp(Planner):
         self._path = np.zeros((horizon + 1, 2), np.int64)
         self._gains = np.zeros(horizon + 1)
         self._forget(0)
-        self.s = self.view.root()
+        self._start()
         self._search(Budget(None, 2))  # compiles what searching takes
 
     def reset(self, seed: int = 0) -> None:
@@ -156,10 +157,10 @@ class Pomcp(Planner):
             self._root = int(_add_root(model, tree, self.s.reshape(1, -1), self._memory, self._preferred))
         tree.counts[SIMULATIONS:] = 0
         drawn, b = self._theta, np.zeros(0)
-        if isinstance(self.belief, UnweightedParticles):
-            drawn = self.belief.present
-        else:
+        if self.exact:
             b = self.belief.probabilities
+        else:
+            drawn = self._filter.draws
         while (count := clock.portion(int(tree.counts[SIMULATIONS]))) > 0:
             failed = _simulate(
                 model, tree, self._log, b, self.s.reshape(1, -1), drawn, self._root, count, self.c,
@@ -180,19 +181,20 @@ class Pomcp(Planner):
             action, str(self.model.actions[action]), float(q.max()), actions, q, zero, zero, zero, "POMCP",
             int(tree.counts[NODES]), visits=tries.astype(np.int32), simulations=int(tree.counts[SIMULATIONS]),
             steps=int(tree.counts[STEPS]), deepest=int(tree.counts[DEEPEST]),
-            notes=notes + tuple(getattr(self.belief, "notes", ())),
+            notes=notes + self.belief.notes,
         )  # fmt: skip
 
     def advance(self, a: int, y: Words, o: int) -> None:
         """Take in what happened: the next belief, and the part of the tree that is still true."""
-        before = self.s[: self.model.state.words].copy()
-        if not isinstance(self.belief, UnweightedParticles):
+        before = self._here
+        if self.exact:
             super().advance(a, y, o)
         else:
             logged = min(int(self._tree.counts[LOGGED]), len(self._log.action)) if self._root >= 0 else 0
             log = self._log
             same = (log.action[:logged] == a) & (log.o[:logged] == o) & (log.y[:logged] == y).all(axis=1)
-            self.s = self.belief.advance(before, a, y, o, log.particle[:logged][same])
+            self._filter._advance(before, a, y, o, log.particle[:logged][same])
+            self._here = y.copy()
         abi.remember(self.belief.kernel_model, before.reshape(1, -1), 0, a, y.reshape(1, -1), 0, o, self._memory, 0)
         if self._root >= 0:
             self._root = int(_follow(self._tree, self._root, a, y.reshape(1, -1), o))

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief, initial_belief
+from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats, Ints, kernel
 from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
 from pomdplite.mdp.full_information import full_information_values, policy_values, repeated_action
@@ -69,7 +69,7 @@ class Sarsop(Planner):
     title: ClassVar[str] = "sarsop"
     deterministic = True
 
-    belief: FactoredBelief
+    belief: ExactBelief
     progress: Callable[[Progress], None] | None = None  # called about once a second while solving
 
     def __init__(
@@ -113,7 +113,7 @@ class Sarsop(Planner):
     def _prepare(self) -> None:
         self.momdp = momdp_form(self.model)
         self.view = self.model.compiled_form.kernel_view()
-        self.belief = initial_belief(self.view)
+        self.belief = exact_belief(self.view)
         corner = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
         self._problem = av.arrange(self.momdp, corner, self.model.discount)
         if self._handed_over is not None:
@@ -153,7 +153,7 @@ class Sarsop(Planner):
         pairs, node, now = r.actions(state), len(t.state) - 1, np.iinfo(np.int64).max
         counts = np.array([node, 0, 0, 0, 0, 0], np.int64)
         t.table[:] = -1  # nodes that were solved for are points only; the present belief takes the last place
-        av.make_node(self._problem, t, counts, state, self.momdp.joint_belief(self.belief, self.s), np.inf)
+        av.make_node(self._problem, t, counts, state, self.belief.joint(), np.inf)
         av.expand(self._problem, t, self._scratch, counts, node)
         av.look_low(self._problem, self._vectors, t, self._scratch, node, now)
         av.look_high(self._problem, t, self._scratch, node, now)
