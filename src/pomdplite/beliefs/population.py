@@ -106,7 +106,7 @@ class PopulationBelief(Belief):
             self._stream = stream
             raise
         self._notes.append(
-            f"no particle explained step {history.steps}; {found} of {self.particles} were recovered from {source}"
+            f"no particle matched step {history.steps}; {found} of {self.particles} were recovered from {source}"
         )
 
     def _search_population(self, y: Words) -> tuple[int, str]:
