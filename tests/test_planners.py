@@ -139,7 +139,7 @@ def test_a_state_outside_the_model_is_planned_from():
     ))  # fmt: skip
     planner.reset()
     assert planner.decide().value == 1.0
-    planner.s = planner.view.words(planner.model.state_record((1,)), planner.belief.maps)
+    planner.recover(planner.view.words(planner.model.state_record((1,)), planner.belief.maps))
     assert planner.decide().value == 3.0
 
 

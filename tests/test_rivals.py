@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from models import ChangingParts, Parts, Tables, best_value, outcomes, start, tables
 
 import pomdplite as pl
-from pomdplite.beliefs import UnweightedParticles
 from pomdplite.compile import abi
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
@@ -144,23 +143,23 @@ def test_pomcps_particles_are_on_the_posterior(changes):
 
 def test_particles_that_die_out_are_recovered_and_it_is_said():
     model = pl.RockSample(2, [(0, 1), (1, 1)])  # the first rock is where the rover starts: looking at it is certain
-    particles = UnweightedParticles(model.compiled_form.kernel_view(), 3)
+    particles = pl.RejectionBelief(model, 3)
     seed = 0
     while particles.marginals()[0][1] > 0.0:  # until every particle says that the rock is bad
         seed += 1
         particles.reset(seed)
-    x = particles.view.root()
-    particles.advance(x, model.action_index("check-0"), x, 1)
-    assert len(particles.notes) == 1 and "recovered from the last particles" in particles.notes[0]
+    x = model.initial_state()
+    particles.update(x, "check-0", x, 1)
+    assert len(particles.notes) == 1 and "recovered from the previous particles" in particles.notes[0]
     assert particles.marginals()[0][1] == 1.0
 
 
 def test_what_nothing_explains_is_told():
     model = pl.RockSample(2, [(0, 1), (1, 1)])
-    particles = UnweightedParticles(model.compiled_form.kernel_view(), 50)
-    x = particles.view.root()
+    particles = pl.RejectionBelief(model, 50)
+    x = model.initial_state()
     with pytest.raises(pl.ImpossibleObservationError, match="none of 50 particles explains"):
-        particles.advance(x, model.action_index("east"), x, 2)
+        particles.update(x, "east", x, None)
 
 
 def test_the_same_seed_and_simulations_give_the_same_decision():

@@ -66,30 +66,6 @@ def test_in_the_models_own_world_the_impossible_is_an_error():
         pl.evaluate("tiger", "pomdp-lite", 1, world=Pretending)
 
 
-def test_a_recovered_belief_is_half_the_prior():
-    belief = pl.initial_belief(pl.Tiger())
-    belief.update({"opened": "none"}, "listen", {"opened": "none"}, "hear-left")
-    before = belief.vector
-    belief.recover(belief.view.root())
-    np.testing.assert_allclose(belief.vector, (before + 0.5) / 2)
-
-
-def test_recovered_particles_are_half_new():
-    model = pl.make_model("battleship-5-2")
-    belief = pl.initial_belief(model)
-    belief.advance(belief.view.root(), 0, *_shot(model))
-    known = belief.marginals()[0][0]
-    belief.recover(belief.view.root())
-    assert 0 < belief.marginals()[0][0] < 1 and known in (0.0, 1.0)
-
-
-def _shot(model):
-    world = pl.ModelWorld(model)
-    world.reset(0, 0)
-    outcome = world.step(0)
-    return outcome.y, outcome.o
-
-
 def test_a_world_over_processes_gives_the_same():
     one, two = (pl.evaluate("tiger", "pomdp-lite", 4, world=Stubborn, workers=w) for w in (1, 2))
     assert [e.discounted for e in one.episodes] == [e.discounted for e in two.episodes]

@@ -1,6 +1,13 @@
 """pomdplite: planning under uncertainty when the hidden part of the world is fixed or changes deterministically."""
 
-from pomdplite.beliefs import CategoricalBelief, FactoredBelief, ParticleBelief, initial_belief
+from pomdplite.beliefs import (
+    Belief,
+    CategoricalBelief,
+    FactoredBelief,
+    ParticleBelief,
+    RejectionBelief,
+    initial_belief,
+)
 from pomdplite.checking.model import check_model
 from pomdplite.checking.report import CheckReport, Finding
 from pomdplite.errors import (
@@ -42,6 +49,7 @@ __all__ = [
     "PROBLEMS",
     "Battleship",
     "BayesOptimal",
+    "Belief",
     "CategoricalBelief",
     "CheckReport",
     "Decision",
@@ -69,6 +77,7 @@ __all__ = [
     "PomdpLiteError",
     "Population",
     "Qmdp",
+    "RejectionBelief",
     "Results",
     "RockSample",
     "Sarsop",

@@ -13,7 +13,7 @@ from pomdplite import rng
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking.model import check_model
 from pomdplite.experiments import run_episode
-from pomdplite.mdp.outcomes import pick
+from pomdplite.mdp.sampling import pick
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.planners.base import Planner
@@ -31,13 +31,13 @@ def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
         for _ in range(2):  # the same seed gives the same world
             world.reset(seed, episode)
             belief = initial_belief(model)
-            s, history = belief.view.root(), []
+            history = []
             draws = choices.copy()
             for _ in range(min(30, model.episode_horizon)):
                 legal = [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(world.x, a)]
                 a = legal[pick(np.full(len(legal), 1 / len(legal)), len(legal), rng.uniform(draws))]
-                outcome = world.step(a)
-                s = belief.advance(s, a, outcome.y, outcome.o)  # the world never does what the model calls impossible
+                x, outcome = world.x, world.step(a)
+                belief.update(x, a, world.x, outcome.o)  # the world never does what the model calls impossible
                 assert np.isfinite(belief.probabilities).all()
                 for block in range(belief.view.table.blocks):
                     first, last = belief.kernel_model.offsets[block : block + 2]

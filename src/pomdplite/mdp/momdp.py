@@ -64,13 +64,6 @@ class Momdp:
         """The form that kernels take."""
         return MomdpArrays(graph=self.reachable.graph, distinct=self.reachable.distinct, joint=self.joint)
 
-    def joint_belief(self, view: KernelView, b: Floats, s: Words) -> Floats:
-        """P(present joint value), from a view's belief b about initial values in state s = (x, maps)."""
-        present = view.present(b, s)
-        if self.view.table.joint:  # listed as a whole: the components need not be independent
-            return present[:-1]
-        return product_of(view.table.marginals(present))
-
 
 def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Momdp:
     """The mixed-observability form of a model; TooLargeError if it has too many states or joint values."""

@@ -11,8 +11,7 @@ import numpy as np
 from pomdplite.checking.faults import BAD_COMPONENT, LEFT_DOMAIN, RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
-from pomdplite.rng import uniform
+from pomdplite.compile.jit import Floats, Ints, Words, inlined
 
 FULL = -1  # no room for another next state; negative, like the fault codes, so that it can stand in for a count
 
@@ -42,13 +41,24 @@ def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
     """Space for up to this many different next states."""
     n = int(np.max(np.diff(model.offsets)))
     pairs = branches * (model.observations + 1)
+    theta_words = model.theta.shape[1]
     return Outcomes(
-        np.zeros(n), np.zeros((branches, model.s_words), np.uint64), np.zeros((branches, n)), np.zeros((pairs, n)),
-        np.zeros(pairs, np.int64), np.zeros(pairs, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros((model.next_states, model.x_words), np.uint64), np.zeros(model.next_states),
-        np.zeros(model.observations + 1), np.zeros((1, model.theta.shape[1]), np.uint64),
-        *(np.zeros((1, n), np.uint64) for n in (model.s_words, model.theta.shape[1], model.theta.shape[1])),
-    )  # fmt: skip
+        reward=np.zeros(n),
+        next=np.zeros((branches, model.s_words), np.uint64),
+        chance=np.zeros((branches, n)),
+        likelihood=np.zeros((pairs, n)),
+        branch=np.zeros(pairs, np.int64),
+        seen=np.zeros(pairs, np.int64),
+        present=np.zeros(n, np.int64),
+        later=np.zeros(n, np.int64),
+        y=np.zeros((model.next_states, model.x_words), np.uint64),
+        p=np.zeros(model.next_states),
+        z=np.zeros(model.observations + 1),
+        theta=np.zeros((1, theta_words), np.uint64),
+        here=np.zeros((1, model.s_words), np.uint64),
+        past=np.zeros((1, theta_words), np.uint64),
+        other=np.zeros((1, theta_words), np.uint64),
+    )
 
 
 @inlined
@@ -161,88 +171,3 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
                         out.likelihood[e, v] = out.likelihood[base + o, v]
                 e += 1
     return component, k, e
-
-
-@inlined
-def pick(p: Floats, count: int, u: float) -> int:
-    """The index that the uniform number u falls on."""
-    total = 0.0
-    last = 0
-    for i in range(count):
-        if p[i] > 0.0:
-            total += p[i]
-            last = i
-            if u < total:
-                return i
-    return last
-
-
-@kernel
-def simulate(
-    model: KernelModel, x: Words, theta: Words, a: int, u: float, v: float, out: Outcomes
-) -> tuple[int, int, float]:
-    """One step of the world from x[0], θ[0]: (row of the next state in out.y, observation, reward); θ' in out.theta.
-
-    u decides the next state and v the observation, so that the world's noise is the same for every planner.
-    """
-    gained = abi.reward(model, x, 0, theta, 0, a)
-    count = abi.transition(model, x, 0, theta, 0, a, out.y, out.p)
-    for w in range(theta.shape[1]):
-        out.theta[0, w] = theta[0, w]
-    failed = count == abi.FAILED
-    if not failed and model.evolves:
-        failed = abi.evolve(model, x, 0, theta, 0, a, out.theta) == abi.FAILED
-    if failed:
-        return RAISED, 0, 0.0
-    i = pick(out.p, count, u)
-    if abi.observation(model, out.y, i, out.theta, 0, a, out.z) == abi.FAILED:
-        return RAISED, 0, 0.0
-    return i, pick(out.z, model.observations + 1, v), gained
-
-
-@inlined
-def draw_hidden(model: KernelModel, s: Words, b: Floats, theta: Words, t: int, stream: Words) -> None:
-    """Draw the present θ from the belief b about initial values, in state s[0], into theta[t].
-
-    A row of one component has the others at their first value, as the row of "no component" has all, and components
-    lie in different bits: what the rows differ in from that one is put together.
-    """
-    none = model.offsets.shape[0] - 2
-    for w in range(theta.shape[1]):
-        theta[t, w] = model.theta[model.offsets[none], w]
-    for c in range(none):
-        first, last = model.offsets[c], model.offsets[c + 1]
-        row = present_row(model, s, 0, c, first + pick(b[first:last], last - first, uniform(stream)))
-        for w in range(theta.shape[1]):
-            theta[t, w] ^= model.theta[row, w] ^ model.theta[model.offsets[none], w]
-
-
-@kernel
-def history_log_probability(
-    model: KernelModel, x: Words, a: Ints, y: Words, o: Ints, steps: int, theta: Words, t: int, out: Outcomes
-) -> float:
-    """log P(what was seen in the first steps | initial θ = theta[t]); `out` is used up."""
-    total = 0.0
-    for w in range(theta.shape[1]):
-        out.past[0, w] = theta[t, w]
-    for i in range(steps):
-        count = abi.transition(model, x, i, out.past, 0, a[i], out.y, out.p)
-        chance = 0.0
-        for j in range(max(count, 0)):
-            same = out.p[j] > 0.0
-            for w in range(model.x_words):
-                if out.y[j, w] != y[i, w]:
-                    same = False
-            if same:
-                chance += out.p[j]
-        if chance == 0.0:
-            return -np.inf
-        if model.evolves:
-            abi.evolve(model, x, i, out.past, 0, a[i], out.theta)
-            for w in range(theta.shape[1]):
-                out.past[0, w] = out.theta[0, w]
-        abi.observation(model, y, i, out.past, 0, a[i], out.z)
-        if out.z[o[i]] <= 0.0:
-            return -np.inf
-        total += np.log(chance * out.z[o[i]])
-    return total

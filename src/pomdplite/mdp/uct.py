@@ -20,7 +20,8 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
 from pomdplite.mdp.bonus import expected_l1_change
-from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes, pick
+from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes
+from pomdplite.mdp.sampling import pick
 from pomdplite.mdp.search_graph import (
     EDGES,
     END,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief, UnweightedParticles
+from pomdplite.beliefs import Belief
 from pomdplite.checking.model import check_model
 from pomdplite.compile.jit import Floats, Small, Words
 from pomdplite.errors import UsageError
@@ -127,8 +127,8 @@ class Planner(ABC):
         """Choose an action for the current state and belief."""
 
     view: KernelView
-    belief: FactoredBelief | UnweightedParticles
-    s: Words  # the current state: x and the maps of a changing θ
+    belief: Belief
+    _x: Words  # the words of the current x
 
     def prepare(self) -> None:
         """Do the one-time work. `reset` calls this if it has not been called before."""
@@ -161,14 +161,18 @@ class Planner(ABC):
         """Return to the initial state and the prior. The seed is for planners that sample."""
         self.prepare()
         self.belief.reset(seed)
-        self.s = self.view.root()
+        self._start()
+
+    def _start(self) -> None:
+        self._x = to_words(self.model.state.dtype, self.model.initial_state())
 
     def decide(self) -> Decision:
         """The next action and the reasons for it."""
         self._must_be_reset()
-        if not self.deterministic or not isinstance(self.belief, FactoredBelief):
+        belief = self.belief.key() if self.deterministic else None
+        if belief is None:
             return self._timed()
-        key = self.s.tobytes(), self.belief.probabilities.tobytes()
+        key = self._x.tobytes(), belief
         known = self._decided.get(key)
         if known is None:
             if len(self._decided) >= _KEPT_DECISIONS:
@@ -200,20 +204,27 @@ class Planner(ABC):
 
     def _advance(self, a: int, y: Words, o: int) -> None:
         """`update` on action number, words and observation number."""
-        self.s = self.belief.advance(self.s, a, y, o)
+        self.belief._advance(self._x, a, y, o)
+        self._x = y.copy()
 
     def _recover(self, y: Words) -> None:
         """`recover` on words."""
-        self.s = self.belief.recover(y)
+        self.belief.recover()
+        self._x = y.copy()
+
+    @property
+    def s(self) -> Words:
+        """The current state s = (x, maps) of Theorem 1: the planner's x with the belief's maps."""
+        return self.belief._state(self._x)
 
     @property
     def state(self) -> Any:
         """The current observed state x."""
         self._must_be_reset()
-        return self.view.record(self.s)
+        return self.view.record(self._x)
 
     def _must_be_reset(self) -> None:
-        if not hasattr(self, "s"):
+        if not hasattr(self, "_x"):
             raise UsageError("call reset() first: it takes the planner to the initial state and the prior.")
 
     def __repr__(self) -> str:

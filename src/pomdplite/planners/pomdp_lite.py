@@ -13,7 +13,7 @@ where Q̃* adds β times the expected L1 change of the belief to the reward (Def
 import math
 from typing import Any, ClassVar
 
-from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
+from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
@@ -78,8 +78,6 @@ class PomdpLite(Planner):
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
         }  # fmt: skip
 
-    belief: FactoredBelief
-
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
@@ -134,5 +132,5 @@ class PomdpLite(Planner):
             action=choose(found.actions, found.q),
             solution=found,
             action_names=self.model.actions,
-            notes=notes + tuple(getattr(self.belief, "notes", ())),
+            notes=notes + self.belief.notes,
         )

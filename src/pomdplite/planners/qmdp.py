@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.beliefs import FactoredBelief, initial_belief
+from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats, Ints, Small, kernel
 from pomdplite.errors import UsageError
 from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
@@ -47,12 +47,12 @@ class Qmdp(Planner):
         """The constructor's arguments."""
         return {"ties": self.ties, "memory": self.memory}
 
-    belief: FactoredBelief
+    belief: ExactBelief
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
-        self.belief = initial_belief(self.view)
         self.momdp = momdp_form(self.model)
+        self.belief = exact_belief(self.view)
         self.values = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
 
     def reset(self, seed: int = 0) -> None:
@@ -68,7 +68,7 @@ class Qmdp(Planner):
                 f"{self.model.name}: the model never reaches x = ({self.view.describe(self.s)}), so QMDP has no value "
                 "for it."
             )
-        b = momdp.joint_belief(self.view, self.belief.probabilities, self.s)
+        b = self.belief.joint()
         pairs = r.actions(state)
         actions, q, reward, zero = r.graph.action[pairs], *np.zeros((3, len(pairs)))
         _mean_q(momdp.arrays, self.values, b, state, pairs, self.model.discount, q, reward)

@@ -69,7 +69,9 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     console.print()
     console.print(decision_table(model, d))
     if found.simulations:
-        effort = f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
+        effort = (
+            f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
+        )
     else:
         effort = f"{found.states:,} states, {f'{found.solved:,}' if found.solved else 'none'} re-solved"
     if d.bounds is not None:

@@ -12,7 +12,8 @@ from pomdplite import rng
 from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.errors import ModelError
-from pomdplite.mdp.outcomes import allocate_outcomes, pick, simulate
+from pomdplite.mdp.outcomes import allocate_outcomes
+from pomdplite.mdp.sampling import pick, simulate
 from pomdplite.model.compiled import draw_prior
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model

@@ -14,7 +14,7 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import kernel
 from pomdplite.mdp.hash_table import row_slot
-from pomdplite.mdp.outcomes import simulate
+from pomdplite.mdp.sampling import simulate
 from pomdplite.planners.despot.tables import BoundTables
 from pomdplite.planners.despot.tree import (
     DEFAULT_ACTION,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import PARTICLES, FactoredBelief, initial_belief
+from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.checking import faults
 from pomdplite.compile import abi
 from pomdplite.errors import TooLargeError, UsageError
@@ -50,8 +50,6 @@ class Despot(Planner):
 
     title: ClassVar[str] = "despot"
 
-    belief: FactoredBelief
-
     def __init__(
         self,
         model: Model,
@@ -92,7 +90,7 @@ class Despot(Planner):
             pruning=float(self.pruning),
             xi=float(self.xi),
         )
-        self.s = self.view.root()
+        self._start()
         self._allocate(1 if self.scenarios is None else self.scenarios)
         self._plant()  # compiles the kernels
         started = self.now()
@@ -150,7 +148,7 @@ class Despot(Planner):
         actions, lower, upper = tree.action[pairs].copy(), tree.pair_l[pairs].copy(), tree.pair_mu[pairs]
         zero = np.zeros(len(actions))
         best = int(np.lexsort((actions, -upper, -lower))[0])
-        action, notes = int(actions[best]), tuple(getattr(self.belief, "notes", ()))
+        action, notes = int(actions[best]), self.belief.notes
         if tree.l_0[0] >= lower[best] and model.functions[abi.POLICY] != 0:
             action = int(abi.policy(model, self.s.reshape(1, -1), 0, uniform(self._stream)))
         if tree.counts[FULL]:

@@ -22,7 +22,7 @@ from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, inlined, kernel
-from pomdplite.mdp.outcomes import draw_hidden, simulate
+from pomdplite.mdp.sampling import draw_hidden, simulate
 from pomdplite.planners.despot.bounds import DONE, set_initial_bounds
 from pomdplite.planners.despot.tables import BoundTables, joint_number
 from pomdplite.planners.despot.tree import (

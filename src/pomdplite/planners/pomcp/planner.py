@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import UnweightedParticles, initial_belief
+from pomdplite.beliefs import RejectionBelief, initial_belief
 from pomdplite.checking import faults
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
@@ -84,7 +84,7 @@ class Pomcp(Planner):
         if self.exact:
             self.belief = initial_belief(self.view, self.particles)
         else:
-            self.belief = UnweightedParticles(self.view, self.particles)
+            self.belief = self._filter = RejectionBelief(self.view, self.particles)
             self.view = self.belief.view
         self.c = self._exploration_constant()
         self._settings = SearchSettings(
@@ -94,7 +94,7 @@ class Pomcp(Planner):
         self._simulation = allocate_simulation(model, self._settings.search_depth)
         self._first_steps = allocate_first_steps(model, 1 if self.exact else _FIRST_STEPS)
         self._forget(0)
-        self.s = self.view.root()
+        self._start()
         self._search(Budget(None, 2))  # compiles the kernels
 
     def _exploration_constant(self) -> float:
@@ -127,10 +127,10 @@ class Pomcp(Planner):
             self._plant()
         tree.counts[SIMULATIONS:] = 0
         particles, b = simulation.theta, np.zeros(0)
-        if isinstance(self.belief, UnweightedParticles):
-            particles = self.belief.present
-        else:
+        if self.exact:
             b = self.belief.probabilities
+        else:
+            particles = self._filter.draws
         root = SearchRoot(node=self._root, s=self.s.reshape(1, -1), b=b, particles=particles)
         while (count := clock.portion(int(tree.counts[SIMULATIONS]))) > 0:
             failed = search(model, tree, root, simulation, self._first_steps, self._settings, count)
@@ -160,19 +160,20 @@ class Pomcp(Planner):
                 deepest=int(tree.counts[DEEPEST]),
             ),
             action_names=self.model.actions,
-            notes=notes + tuple(getattr(self.belief, "notes", ())),
+            notes=notes + self.belief.notes,
         )  # fmt: skip
 
     def _advance(self, a: int, y: Words, o: int) -> None:
         """Update the belief with what happened, and keep the part of the tree that follows it."""
-        before = self.s[: self.model.state.words].copy()
-        if not isinstance(self.belief, UnweightedParticles):
+        before = self._x
+        if self.exact:
             super()._advance(a, y, o)
         else:
             steps = self._first_steps
             logged = min(int(self._tree.counts[LOGGED]), len(steps.action)) if self._root >= 0 else 0
             same = (steps.action[:logged] == a) & (steps.o[:logged] == o) & (steps.y[:logged] == y).all(axis=1)
-            self.s = self.belief.advance(before, a, y, o, steps.particle[:logged][same])
+            self._filter._advance(before, a, y, o, steps.particle[:logged][same])
+            self._x = y.copy()
         after, memory = y.reshape(1, -1), self._simulation.memory
         abi.remember(self.belief.kernel_model, before.reshape(1, -1), 0, a, after, 0, o, memory, 0)
         if self._root >= 0:

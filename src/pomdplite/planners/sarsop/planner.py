@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import FactoredBelief, initial_belief
+from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import UsageError
 from pomdplite.mdp.full_information import full_information_values
@@ -36,7 +36,7 @@ class Sarsop(Planner):
     title: ClassVar[str] = "sarsop"
     deterministic = True
 
-    belief: FactoredBelief
+    belief: ExactBelief
     progress: Callable[[SarsopProgress], None] | None = None  # called about once a second while solving
 
     def __init__(
@@ -83,7 +83,7 @@ class Sarsop(Planner):
     def _prepare(self) -> None:
         self.momdp = momdp_form(self.model)
         self.view = self.model.compiled_form.kernel_view()
-        self.belief = initial_belief(self.view)
+        self.belief = exact_belief(self.view)
         corner = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
         self._grouped = group_outcomes(self.momdp, corner, self.model.discount)
         self._tree = allocate_tree(self._grouped, 1)
@@ -123,7 +123,7 @@ class Sarsop(Planner):
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so SARSOP has "
                 "no α-vectors for it."
             )
-        node = put_last(model, tree, state, self.momdp.joint_belief(self.view, self.belief.probabilities, self.s))
+        node = put_last(model, tree, state, self.belief.joint())
         expand(model, tree, node, scratch.after)
         update_lower(model, self._vectors, tree, scratch, node)
         update_upper(model, tree, scratch, node)

@@ -23,7 +23,7 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import PomdpLiteError, UsageError
-from pomdplite.mdp.outcomes import pick
+from pomdplite.mdp.sampling import pick
 from pomdplite.model.model import Model
 from pomdplite.problems import Grasp
 from pomdplite.problems.grasp.geometry import DIRECTIONS

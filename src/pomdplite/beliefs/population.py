@@ -1,0 +1,311 @@
+"""What both particle filters share: the particles, their history, resampling, moves, and recovery.
+
+Resampling copies particles. Moves then make the copies differ again: steps of a Markov chain that leaves the posterior
+unchanged. For a Population the chain is the model's own `move`; for a listed Θ it proposes a new value of one component
+from its prior and accepts it according to the likelihood of the history (Metropolis–Hastings).
+
+If no particle explains a step, the filter moves the previous particles, and then new draws from the prior, until some
+explain the whole history. It reports this in `notes`. If it finds none, the belief stays as it was.
+"""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pomdplite import rng
+from pomdplite.beliefs.protocol import Belief
+from pomdplite.checking import faults
+from pomdplite.compile import abi
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import Floats, Ints, Words, kernel
+from pomdplite.errors import ImpossibleObservationError, ModelError, UsageError
+from pomdplite.mdp.outcomes import Outcomes
+from pomdplite.mdp.sampling import History, history_log_probability, pick
+from pomdplite.model.compiled import KernelView, draw_prior
+from pomdplite.model.records import from_words
+
+RECOVERY_ROUNDS = 60  # of moving and weighing, for each source of particles, before recovery gives up
+_SOURCES = ("the previous particles", "new draws from the prior")
+
+
+class PopulationBelief(Belief):
+    """Draws of θ₀, and the history that they have to explain."""
+
+    _fewest: ClassVar[int]  # particles
+    _recovery_sweeps: ClassVar[int]  # moves of every particle per round of recovery
+    _moves_first: ClassVar[bool]  # whether recovery moves the previous particles before it weighs them
+
+    def __init__(self, view: KernelView, particles: int) -> None:
+        if particles < self._fewest:
+            raise UsageError(f"a particle belief needs at least {self._fewest} particles, not {particles}.")
+        self.particles = particles
+        self._rows = np.zeros((particles + 1, view.model.hidden.words), np.uint64)  # the last is "no component"
+        self._kernel_model = self._make_kernel_model(view)
+        super().__init__(view)
+
+    @abstractmethod
+    def _make_kernel_model(self, view: KernelView) -> KernelModel:
+        """The model with the hypotheses that `probabilities` is about."""
+
+    @property
+    def kernel_model(self) -> KernelModel:
+        """The model with the hypotheses about θ as its rows: particles, or the values of a listed Θ."""
+        return self._kernel_model
+
+    @property
+    def _theta(self) -> Words:
+        """The initial value θ₀ of each particle."""
+        return self._rows[: self.particles]
+
+    def _begin(self, seed: int) -> None:
+        """Forget the last episode; the seed determines the random numbers of this one."""
+        self._stream = rng.stream(seed)
+        self._history = empty_history(self.view)
+        self._notes: list[str] = []
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The recoveries of this episode."""
+        return tuple(self._notes)
+
+    # ------------------------------------------------------------------ draws and moves
+
+    def _draw_prior(self, theta: Words, stream: Words) -> None:
+        """Fill all rows with draws from the prior."""
+        model = self.view.kernel_model
+        if self.view.listed:
+            _draw_listed(model, self.view.table.prior, theta, stream)
+        elif draw_prior(model, theta, len(theta), stream) < 0:
+            raise ModelError(f"{self.view.model.name}.prior raised an error; check_model shows which.")
+
+    def _move(self, x: Words, sweeps: int) -> int:
+        """Move every particle this many times; return how many moves changed one."""
+        model, theta = self.view.kernel_model, self._theta
+        if self.view.listed:
+            prior = self.view.table.prior
+            return int(_move_listed(model, self._history, prior, theta, sweeps, self._stream, self._buffer))
+        changed = int(_move_all(model, x.reshape(1, -1), theta, sweeps, self._stream))
+        if changed < 0:
+            raise ModelError(f"{self.view.model.name}.move raised an error at x = ({self.view.describe(x)}).")
+        return changed
+
+    # ------------------------------------------------------------------ recovery
+
+    def _recover_population(self, history: History, stream: Words) -> None:
+        """Find particles that explain a history whose last step none explains.
+
+        If there are none, the belief stays as it was before that step; the random numbers then were at `stream`.
+        """
+        before, y = self.copy(), history.y[history.steps - 1]
+        self._history = history
+        try:
+            found, source = self._search_population(y)
+        except BaseException:
+            self.__dict__.update(before.__dict__)
+            self._stream = stream
+            raise
+        self._notes.append(
+            f"no particle matched step {history.steps}; {found} of {self.particles} were recovered from {source}"
+        )
+
+    def _search_population(self, y: Words) -> tuple[int, str]:
+        """Move and weigh until some particles explain the history; return how many do, and where they came from."""
+        for source in _SOURCES:
+            if source != _SOURCES[0]:
+                self._draw_prior(self._theta, self._stream)
+            for _ in range(RECOVERY_ROUNDS):
+                if self._moves_first:
+                    self._move(y, self._recovery_sweeps)
+                logs = np.zeros(self.particles)
+                _weigh_history(self.view.kernel_model, self._history, self._theta, logs, self._buffer)
+                if logs.max() > -np.inf:
+                    weights = np.exp(logs - logs.max())
+                    self._adopt(y, weights / weights.sum())
+                    return int(np.isfinite(logs).sum()), source
+                if not self._moves_first:
+                    self._move(y, self._recovery_sweeps)
+        raise self._unexplained()
+
+    def _mix_with_prior(self) -> None:
+        """Replace every other particle by a draw from the prior; the steps so far no longer count as evidence."""
+        fresh = np.zeros_like(self._theta)
+        self._draw_prior(fresh, self._stream)
+        self._theta[::2] = fresh[::2]
+        self._history = self._history._replace(forgotten=self._history.steps)
+
+    @abstractmethod
+    def _adopt(self, y: Words, weights: Floats) -> None:
+        """Continue in y with the particles in proportion to these weights."""
+
+    def _unexplained(self) -> ImpossibleObservationError:
+        model, history, last = self.view.model, self._history, self._history.steps - 1
+        x, y = (self.view.describe(words[last]) for words in (history.x, history.y))
+        return ImpossibleObservationError(
+            f"none of {self.particles} particles explains observing {model.observation_name(int(history.o[last]))!r} "
+            f"after {model.actions[history.a[last]]!r} in x = ({x}), arriving in x' = ({y}), and "
+            f"{len(_SOURCES) * RECOVERY_ROUNDS} rounds of recovery found none that does."
+        )
+
+    def _fault(self, s: Words, a: int, component: int, code: int, value: int) -> ModelError:
+        if self.kernel_model.theta is self.view.kernel_model.theta:
+            return super()._fault(s, a, component, code, value)
+        return faults.raised_in(self.view, s, self.kernel_model.theta[value], a)
+
+    # ------------------------------------------------------------------ questions
+
+    def _record(self, particle: int) -> Any:
+        """A particle's θ₀ as a record."""
+        return from_words(self.view.model.hidden.dtype, self._rows[particle])
+
+    def _mean(self, theta: Words, weights: Floats) -> list[Floats]:
+        """P(component = value) for each component; for a Population, the mean of the model's summary."""
+        model, hidden = self.view.model, self.view.model.hidden
+        if not self.view.listed:
+            size = model.summary_size
+            if "summary" not in model.compiled_form.definition.functions or size == 0:
+                return []
+            mean = np.zeros(size)
+            _mean_summary(self.view.kernel_model, theta, weights, mean, np.zeros(size))
+            return [mean]
+        marginals = [np.zeros(len(component)) for component in hidden.components]
+        for row, weight in zip(theta, weights, strict=True):
+            for marginal, i in zip(marginals, hidden.indices(from_words(hidden.dtype, row)), strict=True):
+                marginal[i] += weight
+        return marginals
+
+
+def population_model(view: KernelView, rows: Words) -> KernelModel:
+    """The model with particles as its rows of θ, in one block; the last row is "no component"."""
+    return view.kernel_model._replace(theta=rows, offsets=np.array([0, len(rows) - 1, len(rows)], np.int64))
+
+
+def distinct(theta: Words, weights: Floats) -> tuple[Words, Floats]:
+    """The different rows and their total weights."""
+    rows, group = np.unique(theta, axis=0, return_inverse=True)
+    return rows, np.bincount(group.ravel(), weights).astype(np.float64)
+
+
+def entropy(weights: Floats) -> float:
+    """Entropy of a distribution, in nats."""
+    p = weights[weights > 0]
+    return float(max(0.0, -(p * np.log(p)).sum()))
+
+
+def resample(weights: Floats, stream: Words) -> Ints:
+    """Systematic resampling: particles in proportion to their weights, from one random number."""
+    n = len(weights)
+    marks = (np.arange(n) + rng.uniform(stream)) / n
+    return np.minimum(np.searchsorted(np.cumsum(weights), marks), n - 1)
+
+
+def resample_equal(count: int, n: int, stream: Words) -> Ints:
+    """Systematic resampling of n particles from `count` of equal weight."""
+    return ((np.arange(n) + rng.uniform(stream)) * count / n).astype(np.int64)
+
+
+def empty_history(view: KernelView) -> History:
+    """A history without steps, with room for an episode."""
+    room, x_words = view.model.episode_horizon, view.kernel_model.x_words
+    return History(
+        x=np.zeros((room, x_words), np.uint64), a=np.zeros(room, np.int64),
+        y=np.zeros((room, x_words), np.uint64), o=np.zeros(room, np.int64), steps=0, forgotten=0,
+    )  # fmt: skip
+
+
+def extended(history: History, x: Words, a: int, y: Words, o: int) -> History:
+    """The history with one more step. The shorter one stays valid, but only one of the two can be extended further."""
+    if history.steps == len(history.a):  # a world may outlast the model's episodes
+        x_rows, a_rows, y_rows, o_rows = (_doubled(rows) for rows in (history.x, history.a, history.y, history.o))
+        history = history._replace(x=x_rows, a=a_rows, y=y_rows, o=o_rows)
+    history.x[history.steps], history.y[history.steps] = x, y
+    history.a[history.steps], history.o[history.steps] = a, o
+    return history._replace(steps=history.steps + 1)
+
+
+def _doubled(rows: Any) -> Any:
+    """The array with as many empty rows again."""
+    return np.concatenate([rows, np.zeros_like(rows)])
+
+
+@kernel
+def _move_all(model: KernelModel, x: Words, theta: Words, sweeps: int, stream: Words) -> int:
+    """Apply the model's `move` to every particle; the number of changes, -1 if it raised."""
+    changed = 0
+    for _ in range(sweeps):
+        for t in range(theta.shape[0]):
+            moved = abi.move(model, x, 0, theta, t, stream)
+            if moved == abi.FAILED:
+                return -1
+            changed += moved
+    return changed
+
+
+@kernel
+def _move_listed(
+    model: KernelModel, history: History, prior: Floats, theta: Words, sweeps: int, stream: Words, out: Outcomes
+) -> int:
+    """Metropolis–Hastings: propose a value of one component from its prior; the number of changes."""
+    components, changed = model.offsets.shape[0] - 2, 0
+    for t in range(theta.shape[0]):
+        before = history_log_probability(model, history, theta, t, out)
+        for _ in range(sweeps):
+            for w in range(theta.shape[1]):
+                out.other[0, w] = theta[t, w]
+            _redraw(model, prior, int(rng.uniform(stream) * components), theta, t, stream)
+            same = True
+            for w in range(theta.shape[1]):
+                same = same and out.other[0, w] == theta[t, w]
+            if same:
+                continue
+            after = history_log_probability(model, history, theta, t, out)
+            u = rng.uniform(stream)
+            if (after == -np.inf and before == -np.inf) or (after > -np.inf and np.log(u) < after - before):
+                before = after
+                changed += 1
+            else:
+                for w in range(theta.shape[1]):
+                    theta[t, w] = out.other[0, w]
+    return changed
+
+
+@kernel
+def _draw_listed(model: KernelModel, prior: Floats, theta: Words, stream: Words) -> None:
+    """Independent draws of every component from its prior."""
+    none = model.offsets.shape[0] - 2
+    for t in range(theta.shape[0]):
+        for w in range(theta.shape[1]):
+            theta[t, w] = model.theta[model.offsets[none], w]
+        for c in range(none):
+            _redraw(model, prior, c, theta, t, stream)
+
+
+@kernel
+def _redraw(model: KernelModel, prior: Floats, c: int, theta: Words, t: int, stream: Words) -> None:
+    """Replace component c of theta[t] by a draw from its prior."""
+    first, last = model.offsets[c], model.offsets[c + 1]
+    none = model.theta[model.offsets[model.offsets.shape[0] - 2]]
+    row = first + pick(prior[first:last], last - first, rng.uniform(stream))
+    for w in range(theta.shape[1]):
+        mask = np.uint64(0)  # the bits in which the values of this component differ
+        for other in range(first, last):
+            mask |= model.theta[other, w] ^ none[w]
+        theta[t, w] = (theta[t, w] & ~mask) | (model.theta[row, w] & mask)
+
+
+@kernel
+def _weigh_history(model: KernelModel, history: History, theta: Words, logs: Floats, out: Outcomes) -> None:
+    """The log probability of the history under each particle."""
+    for t in range(logs.shape[0]):
+        logs[t] = history_log_probability(model, history, theta, t, out)
+
+
+@kernel
+def _mean_summary(model: KernelModel, theta: Words, weights: Floats, mean: Floats, f: Floats) -> None:
+    """Add the weighted mean of the model's summary of the particles to `mean`."""
+    for t in range(weights.shape[0]):
+        for i in range(f.shape[0]):
+            f[i] = 0.0
+        abi.summary(model, theta, t, f)
+        for i in range(f.shape[0]):
+            mean[i] += weights[t] * f[i]

@@ -1,0 +1,184 @@
+"""What every belief answers, and the answers that all beliefs derive in the same way.
+
+A belief is about the initial value θ₀. Where θ changes, the belief also holds the maps from initial to present values,
+the second part of s = (x, maps) in Theorem 1. Kernels see a belief as `kernel_model`, whose rows of θ are its
+hypotheses, and `probabilities`, one number per row.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from pomdplite.checking import faults
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import Floats, Words, kernel
+from pomdplite.errors import ImpossibleObservationError, ModelError
+from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
+from pomdplite.model.compiled import KernelView
+from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
+
+
+class Belief(ABC):
+    """A distribution over the hidden parameter.
+
+    States are given as records, dictionaries or tuples, actions and observations by number or name.
+    """
+
+    def __init__(self, view: KernelView) -> None:
+        self.view = view
+        self._buffer = allocate_outcomes(self.kernel_model, max(4, self.kernel_model.next_states))
+
+    # ------------------------------------------------------------------ as kernels see it
+
+    @property
+    @abstractmethod
+    def kernel_model(self) -> KernelModel:
+        """The model with the hypotheses about θ as its rows."""
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> Floats:
+        """The probability of each row of `kernel_model.theta`, block by block; the row of "no component" has 1."""
+
+    @property
+    def maps(self) -> Words:
+        """The maps from initial to present values, as the words that s holds after x; none unless θ changes."""
+        return self.view.table.identity
+
+    def key(self) -> bytes | None:
+        """The same bytes for the same belief, so that a decision can be kept; None if the belief depends on chance."""
+        return None
+
+    # ------------------------------------------------------------------ life
+
+    @abstractmethod
+    def reset(self, seed: int = 0) -> None:
+        """Return to the prior. The seed determines the random numbers of beliefs that sample."""
+
+    def copy(self) -> Self:
+        """An independent belief with the same content."""
+        return copy.deepcopy(self, {id(self.view): self.view})
+
+    def update(self, x: Any, a: int | str, y: Any, o: int | str | None) -> None:
+        """Condition on having taken action a in x, arrived in y and observed o.
+
+        Raises ImpossibleObservationError, and leaves the belief as it was, if no hypothesis explains the step.
+        """
+        model = self.view.model
+        before, after = (to_words(model.state.dtype, model.state_record(state)) for state in (x, y))
+        self._advance(before, model.action_index(a), after, model.observation_index(o))
+
+    @abstractmethod
+    def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
+        """Update on words and numbers, as planners do."""
+
+    @abstractmethod
+    def recover(self) -> None:
+        """Continue after an impossible step: mix the belief half and half with the prior."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about this belief: how it was approximated or had to be repaired."""
+        return ()
+
+    # ------------------------------------------------------------------ about θ
+
+    @abstractmethod
+    def sample(self, stream: Words) -> Any:
+        """A record of θ₀ drawn from the belief."""
+
+    @abstractmethod
+    def entropy(self) -> float:
+        """Entropy of the belief about θ₀, in nats."""
+
+    @abstractmethod
+    def initial_marginals(self) -> list[Floats]:
+        """P(θ₀ component = value) for each component; for a Population, the mean of the model's summary."""
+
+    @abstractmethod
+    def marginals(self) -> list[Floats]:
+        """The same for the present θ."""
+
+    # ------------------------------------------------------------------ about (x, a)
+
+    def mean_reward(self, x: Any, a: int | str) -> float:
+        """R(b, x, a) = Σ b(θ) R(x, θ, a)."""
+        b, _, _ = self._outcomes_under_belief(x, a)
+        return float(b @ self._buffer.reward[: len(b)])
+
+    def mean_transition(self, x: Any, a: int | str) -> list[tuple[Any, float]]:
+        """P(x' | b, x, a) = Σ b(θ) T(x, θ, a, x'), as pairs (x', probability)."""
+        b, k, _ = self._outcomes_under_belief(x, a)
+        chances = self._buffer.chance[:k, : len(b)] @ b
+        return [(self.view.record(self._buffer.next[j]), float(p)) for j, p in enumerate(chances) if p > 0]
+
+    def expected_change(self, x: Any, a: int | str) -> float:
+        """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1."""
+        b, _, e = self._outcomes_under_belief(x, a)
+        return float(expected_l1_change(b, self._buffer.likelihood[:e, : len(b)]))
+
+    def _outcomes_under_belief(self, x: Any, a: int | str) -> tuple[Floats, int, int]:
+        """Fill the buffer for (x, a): the belief about the component it depends on, and the numbers k and e."""
+        model = self.view.model
+        words = to_words(model.state.dtype, model.state_record(x))
+        component, k, e = self._outcomes(self._state(words), model.action_index(a))
+        first, last = self.kernel_model.offsets[component : component + 2]
+        return self.probabilities[first:last], k, e
+
+    def _state(self, x: Words) -> Words:
+        """The words of s = (x, maps)."""
+        return np.concatenate([x, self.maps])
+
+    def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
+        """Fill the buffer for (s, a): component, number of next states, number of (next state, observation) pairs."""
+        while True:
+            component, k, e = outcomes(self.kernel_model, s.reshape(1, -1), 0, a, self._buffer)
+            if k != FULL:
+                break
+            self._buffer = allocate_outcomes(self.kernel_model, 2 * self._buffer.next.shape[0])
+        if k < 0:
+            raise self._fault(s, a, component, k, e)
+        return component, k, e
+
+    def _fault(self, s: Words, a: int, component: int, code: int, value: int) -> ModelError:
+        """The error for a fault code of `outcomes` that occurred at this value of the component."""
+        return faults.model_error(self.view, s, a, component, code, value)
+
+    def _impossible(self, x: Words, a: int, y: Words, o: int, *, arrived: bool) -> ImpossibleObservationError:
+        """The error for a step that no hypothesis explains; arrived: some hypothesis explains at least y."""
+        model = self.view.model
+        where = f"after {model.actions[a]!r} in x = ({self.view.describe(self._state(x))})"
+        there = f"x' = ({model.describe_state(self.view.record(y))})"
+        if not arrived:
+            return ImpossibleObservationError(
+                f"the next state {there} is impossible {where}, under every hidden value."
+            )
+        return ImpossibleObservationError(
+            f"observing {model.observation_name(o)!r} is impossible {where}, arriving in {there}, under every hidden "
+            "value that was still possible."
+        )
+
+
+def view_of(model: Model | KernelView, *, joint: bool | None = None) -> KernelView:
+    """The model as kernels see it."""
+    return model.compiled_form.kernel_view(joint=joint) if isinstance(model, Model) else model
+
+
+@kernel
+def find_outcome(out: Outcomes, k: int, e: int, y: Words, o: int) -> tuple[int, int]:
+    """The number of the next state y and of the pair (y, o) among the outcomes; -1 if there is none."""
+    for j in range(k):
+        same = True
+        for w in range(y.shape[0]):
+            if out.next[j, w] != y[w]:
+                same = False
+        if same:
+            for pair in range(e):
+                if out.branch[pair] == j and out.seen[pair] == o:
+                    return j, pair
+            return j, -1
+    return -1, -1

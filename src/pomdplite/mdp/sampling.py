@@ -1,0 +1,125 @@
+"""Draws from a model and the probability of a history: what simulations and particle filters are made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pomdplite.checking.faults import RAISED
+from pomdplite.compile import abi
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.mdp.outcomes import Outcomes, present_row
+from pomdplite.rng import uniform
+
+
+class History(NamedTuple):
+    """The steps of an episode: action a[i] in x[i] led to y[i], where o[i] was observed. Later rows are spare room."""
+
+    x: Words  # [row, x_words]
+    a: Ints  # [row]
+    y: Words  # [row, x_words]
+    o: Ints  # [row]
+    steps: int
+    forgotten: int  # the first steps: they still change θ, but no longer count as evidence
+
+
+@inlined
+def pick(p: Floats, count: int, u: float) -> int:
+    """Invert the cumulative distribution p[:count] at the uniform number u."""
+    total = 0.0
+    last = 0
+    for i in range(count):
+        if p[i] > 0.0:
+            total += p[i]
+            last = i
+            if u < total:
+                return i
+    return last
+
+
+@kernel
+def simulate(
+    model: KernelModel, x: Words, theta: Words, a: int, u: float, v: float, out: Outcomes
+) -> tuple[int, int, float]:
+    """One step from x[0] and θ[0]: (row of the next state in out.y, observation, reward); θ' is in out.theta.
+
+    u decides the next state and v the observation, so every planner meets the same noise.
+    """
+    gained = abi.reward(model, x, 0, theta, 0, a)
+    count = abi.transition(model, x, 0, theta, 0, a, out.y, out.p)
+    for w in range(theta.shape[1]):
+        out.theta[0, w] = theta[0, w]
+    failed = count == abi.FAILED
+    if not failed and model.evolves:
+        failed = abi.evolve(model, x, 0, theta, 0, a, out.theta) == abi.FAILED
+    if failed:
+        return RAISED, 0, 0.0
+    i = pick(out.p, count, u)
+    if abi.observation(model, out.y, i, out.theta, 0, a, out.z) == abi.FAILED:
+        return RAISED, 0, 0.0
+    return i, pick(out.z, model.observations + 1, v), gained
+
+
+@inlined
+def draw_hidden(model: KernelModel, s: Words, b: Floats, theta: Words, t: int, stream: Words) -> None:
+    """Draw the present θ in state s[0] from the belief b over initial values, into theta[t].
+
+    Components occupy different bits of θ, and a row of one component has all others at their first value, as the row
+    of "no component" has. So θ is the XOR of the differences between the drawn rows and that row.
+    """
+    none = model.offsets.shape[0] - 2
+    for w in range(theta.shape[1]):
+        theta[t, w] = model.theta[model.offsets[none], w]
+    for c in range(none):
+        first, last = model.offsets[c], model.offsets[c + 1]
+        row = present_row(model, s, 0, c, first + pick(b[first:last], last - first, uniform(stream)))
+        for w in range(theta.shape[1]):
+            theta[t, w] ^= model.theta[row, w] ^ model.theta[model.offsets[none], w]
+
+
+@kernel
+def history_log_probability(model: KernelModel, history: History, theta: Words, t: int, out: Outcomes) -> float:
+    """log P(next states and observations of the history | θ₀ = theta[t]). Overwrites `out`."""
+    total = 0.0
+    for w in range(theta.shape[1]):
+        out.past[0, w] = theta[t, w]
+    for i in range(history.steps):
+        chance = 1.0
+        if i >= history.forgotten:
+            chance = _transition_probability(model, history, i, out)
+            if chance == 0.0:
+                return -np.inf
+        if model.evolves:
+            abi.evolve(model, history.x, i, out.past, 0, history.a[i], out.theta)
+            for w in range(theta.shape[1]):
+                out.past[0, w] = out.theta[0, w]
+        if i >= history.forgotten:
+            abi.observation(model, history.y, i, out.past, 0, history.a[i], out.z)
+            if out.z[history.o[i]] <= 0.0:
+                return -np.inf
+            total += np.log(chance * out.z[history.o[i]])
+    return total
+
+
+@inlined
+def _transition_probability(model: KernelModel, history: History, i: int, out: Outcomes) -> float:
+    """P(y[i] | x[i], θ, a[i]) for the θ in out.past."""
+    chance = 0.0
+    for j in range(max(abi.transition(model, history.x, i, out.past, 0, history.a[i], out.y, out.p), 0)):
+        same = out.p[j] > 0.0
+        for w in range(model.x_words):
+            if out.y[j, w] != history.y[i, w]:
+                same = False
+        if same:
+            chance += out.p[j]
+    return chance
+
+
+@kernel
+def replay(model: KernelModel, history: History, theta: Words, out: Outcomes) -> None:
+    """Turn initial values of θ into present ones: apply φ of every step of the history."""
+    for t in range(theta.shape[0]):
+        for i in range(history.steps):
+            abi.evolve(model, history.x, i, theta, t, history.a[i], out.theta)
+            for w in range(theta.shape[1]):
+                theta[t, w] = out.theta[0, w]
