@@ -183,7 +183,7 @@ def search_speed(name: str, **parameters: object) -> tuple[float, float, float]:
         )
         states = decision.states
         outcome = world.step(decision.action)
-        planner.advance(decision.action, outcome.y, outcome.o)
+        planner.update(decision.action, outcome.y, outcome.o)
     return simulations / seconds, steps / seconds, states
 
 
@@ -248,7 +248,7 @@ def growth(table: Table) -> None:
         started = time.perf_counter()
         for _ in range(10):
             outcome = world.step(a := planner.decide().action)
-            planner.advance(a, outcome.y, outcome.o)
+            planner.update(a, outcome.y, outcome.o)
         costs.append(f"{particles}: {1e3 * (time.perf_counter() - started) / 10:.0f}")
     table.add_row(
         "ms per step of Battleship(10,5) against particles", ", ".join(costs), "one simulation, belief included"

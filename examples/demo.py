@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 
 import pomdplite as pl
 from pomdplite.views import plots, text
@@ -29,16 +28,13 @@ def main() -> None:
             planner.decide()
     results = []
     for planner in planners:
-        episodes = []
-        world = pl.ModelWorld(model)
-        for index in track(range(EPISODES), description=f"{planner.title:>10}", console=console, transient=True):
-            episodes.append(pl.run_episode(planner, world, SEED, index))
-        results.append(pl.Evaluation("rocksample-7-8", planner.title, planner.parameters, SEED, tuple(episodes),
-                                     planner.preparation_seconds))  # fmt: skip
+        with console.status(f"playing {EPISODES} episodes with {planner.title}"):
+            results.append(pl.evaluate("rocksample-7-8", planner, EPISODES, SEED))
     console.print(text.evaluation_table(results))
-    gap, error = results[0].difference(results[1])
+    gap = results[0].difference(results[1])
     console.print(
-        f"On the same {EPISODES} episodes, POMDP-lite earns {gap:.2f} ± {error:.2f} more: it looks before it goes.\n"
+        f"On the same {EPISODES} episodes, POMDP-lite earns {gap.mean:.2f} ± {gap.stderr:.2f} more: it looks before it "
+        "goes.\n"
         "Mean MDP thinks a rock of unknown kind is worth nothing on average, and leaves.\n",
         highlight=False,
     )

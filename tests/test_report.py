@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from made_results import cell, played_results, results
+from factories import cell, played_results, results
 from rich.console import Console
 
 import pomdplite as pl

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from made_results import cell, played_results, results
+from factories import cell, played_results, results
 
 from pomdplite.views.page import page
 

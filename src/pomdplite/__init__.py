@@ -11,12 +11,25 @@ from pomdplite.errors import (
     TooLargeError,
     UsageError,
 )
-from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, TuningResult, evaluate, run_episode, tune
+from pomdplite.experiments import (
+    Episode,
+    Evaluation,
+    EvaluationInterrupted,
+    ProgressListener,
+    Results,
+    Step,
+    Study,
+    TuningResult,
+    evaluate,
+    run_episode,
+    tune,
+)
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden, Population, State, independent
 from pomdplite.model.tabular import tabular
 from pomdplite.planners import (
+    PLANNERS,
     BayesOptimal,
     Decision,
     Despot,
@@ -31,12 +44,14 @@ from pomdplite.planners import (
 )
 from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make_model
 from pomdplite.rng import uniform
-from pomdplite.worlds import ModelWorld, Outcome, World, make_world
+from pomdplite.worlds import WORLDS, ModelWorld, StepResult, World, make_world
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "PLANNERS",
     "PROBLEMS",
+    "WORLDS",
     "Battleship",
     "BayesOptimal",
     "CategoricalBelief",
@@ -44,6 +59,7 @@ __all__ = [
     "Despot",
     "Episode",
     "Evaluation",
+    "EvaluationInterrupted",
     "FactoredBelief",
     "Grasp",
     "Hidden",
@@ -55,7 +71,6 @@ __all__ = [
     "ModelWorld",
     "NotConvergingError",
     "NotPomdpLiteError",
-    "Outcome",
     "ParticleBelief",
     "Planner",
     "Pomcp",
@@ -63,6 +78,7 @@ __all__ = [
     "PomdpLite",
     "PomdpLiteError",
     "Population",
+    "ProgressListener",
     "Qmdp",
     "Report",
     "Results",
@@ -70,6 +86,7 @@ __all__ = [
     "Sarsop",
     "State",
     "Step",
+    "StepResult",
     "Study",
     "Tiger",
     "TooLargeError",

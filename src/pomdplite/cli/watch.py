@@ -1,4 +1,4 @@
-"""`pomdplite watch`: one episode, step by step, in text, pictures or a film."""
+"""`pomdplite watch`: one episode, step by step, as text, pictures or a video."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ from pomdplite.experiments import Step, run_episode
 from pomdplite.planners import make_planner
 from pomdplite.views import plots, text
 from pomdplite.views.film import Film
-from pomdplite.worlds import make_world, planning_model
+from pomdplite.worlds import Scenario, make_world
 
 
 def watch(
@@ -37,12 +37,12 @@ def watch(
     sims: SimsOption = None,
     option: OtherOptions = None,
     world: WorldOption = "model",
-    episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
-    pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
-    video: Annotated[Path | None, typer.Option(help="a film to write, .gif or .mp4")] = None,
+    episode: Annotated[int, typer.Option(min=0, help="number of the episode")] = 0,
+    pictures: Annotated[Path | None, typer.Option(help="folder to write one picture per step to")] = None,
+    video: Annotated[Path | None, typer.Option(help="video file to write, .gif or .mp4")] = None,
 ) -> None:
-    """Play one episode step by step: map, belief, why, what was observed."""
-    model = planning_model(problem, world)
+    """Play one episode step by step: state, belief, action values, observations."""
+    model = Scenario(problem, world).planning_model()
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     film = Film(video) if video is not None else None
     if pictures is not None or film is not None:
@@ -56,7 +56,7 @@ def watch(
         except OSError as error:
             raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
 
-    def look(step: Step) -> None:
+    def show_step(step: Step) -> None:
         text.print_step(out, model, step)
         if pictures is not None or film is not None:
             figure = plots.step_figure(model, step, place.picture())
@@ -66,8 +66,8 @@ def watch(
                 film.add(plots.pixels(figure))
 
     with place:
-        result = run_episode(chosen, place, seed, episode, look)
-    out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
+        result = run_episode(chosen, place, seed, episode, show_step)
+    out.rule(align="left", title="end" if not result.cut else f"truncated after {result.steps} steps")
     out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
@@ -81,4 +81,4 @@ def watch(
         out.print(f"{result.steps} pictures in {pictures}", highlight=False)
     if film is not None:
         film.save()
-        out.print(f"film in {film.path}", highlight=False)
+        out.print(f"video in {film.path}", highlight=False)

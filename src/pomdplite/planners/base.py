@@ -186,9 +186,9 @@ class Planner(ABC):
         """The same on numbers and words."""
         self.s = self.belief.advance(self.s, a, y, o)
 
-    def recover(self, y: Words) -> None:
+    def recover(self, y: Any) -> None:
         """Go on in state y after something that the model calls impossible."""
-        self.s = self.belief.recover(y)
+        self.s = self.belief.recover(to_words(self.model.state.dtype, self.model.state_record(y)))
 
     @property
     def state(self) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pomdplite.experiments.episodes.evaluate import Evaluation
+from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.statistics import LEVEL
 from pomdplite.experiments.studies.tables import (
     BUDGETS,
     Curve,

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from html import escape
 
+from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.statistics import LEVEL
 from pomdplite.experiments.studies.tables import Column, Row, StudyTable, evaluations, problems, study_tables, swept
 from pomdplite.views.figures import (
     Figure,

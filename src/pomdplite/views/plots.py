@@ -9,7 +9,7 @@ import numpy as np
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Step
-from pomdplite.experiments.episodes.evaluate import Z95
+from pomdplite.experiments.episodes.evaluate import Evaluation
 from pomdplite.experiments.studies.results import Results
 from pomdplite.experiments.studies.tables import curves, evaluations, parameter_name, problems, swept
 from pomdplite.experiments.tuning.space import Choice, Parameter
@@ -174,12 +174,17 @@ def study_figure(results: Results, parameter: str | None = None) -> Any:
     return figure
 
 
+def _half_interval(e: Evaluation) -> float:
+    """Half the width of the 95 % interval; 0 for a single episode, which has none."""
+    return e.ci95[1] - e.mean if np.isfinite(e.stderr) else 0.0
+
+
 def _paint_sweep(axes: Any, results: Results, problem: str, parameter: str, palette: Palette) -> None:
     """Curves with 95 % bands."""
     found = curves(results, problem, parameter)
     for curve in found:
         x, mean = np.array([v for v, _ in curve.points]), np.array([e.mean for _, e in curve.points])
-        half = Z95 * np.array([e.stderr if np.isfinite(e.stderr) else 0.0 for _, e in curve.points])
+        half = np.array([_half_interval(e) for _, e in curve.points])
         colour = LIGHT[palette.colour(curve.row.planner)]
         marker = _MARKERS[palette.number(curve.row.planner) % len(_MARKERS)]
         axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.16, linewidth=0)
@@ -194,7 +199,7 @@ def _paint_means(axes: Any, results: Results, problem: str, palette: Palette) ->
     """Means with 95 % intervals, one line per planner."""
     found = evaluations(results, problem)
     for i, (row, e) in enumerate(found):
-        half = Z95 * e.stderr if np.isfinite(e.stderr) else 0.0
+        half = _half_interval(e)
         marker = _MARKERS[palette.number(row.planner) % len(_MARKERS)]
         axes.errorbar(e.mean, i, xerr=half, color=LIGHT[palette.colour(row.planner)], marker=marker)
     axes.set_yticks(np.arange(len(found)), [row.label for row, _ in found])
@@ -232,7 +237,7 @@ def _paint_trials(axes: Any, result: TuningResult, parameter: Parameter) -> None
         values = [t.values[parameter.name] for t in own]
         x = [parameter.values.index(v) for v in values] if isinstance(parameter, Choice) else values
         evaluations_ = [t.evaluation for t in own if t.evaluation is not None]
-        half = [Z95 * e.stderr if np.isfinite(e.stderr) else 0.0 for e in evaluations_]
+        half = [_half_interval(e) for e in evaluations_]
         axes.errorbar(
             x, [e.mean for e in evaluations_], half, fmt="*" if label == "best" else "o", color=colour, label=label,
             markerfacecolor="white" if label == "given up" else colour, markersize=13 if label == "best" else 6,

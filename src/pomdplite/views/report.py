@@ -15,8 +15,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from pomdplite.experiments.studies.results import Published, Results
-from pomdplite.experiments.studies.statistics import LEVEL
+from pomdplite.experiments.statistics import LEVEL
+from pomdplite.experiments.studies.published import Published
+from pomdplite.experiments.studies.results import Results
 from pomdplite.experiments.studies.tables import Column, StudyTable, parameter_text, records, study_tables
 
 TEST = "two-sided sign-flip test on the returns of common episodes, Holm's correction over all pairs of the column"

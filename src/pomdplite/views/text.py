@@ -11,8 +11,8 @@ from rich.text import Text
 
 from pomdplite.compile.jit import Floats
 from pomdplite.experiments import Evaluation, Step
-from pomdplite.experiments.episodes.evaluate import Z95
-from pomdplite.experiments.studies.results import Cell
+from pomdplite.experiments.episodes.cell import Cell
+from pomdplite.experiments.statistics import Difference
 from pomdplite.experiments.studies.tables import parameter_text
 from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
@@ -96,7 +96,7 @@ class Comparison(NamedTuple):
     """An evaluation beside the one that it is compared to."""
 
     evaluation: Evaluation
-    difference: tuple[float, float] | None  # paired, and its standard error; None for the first, or if cut short
+    difference: Difference | None  # paired; None for the first, or if one of them was interrupted
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table:
@@ -109,8 +109,8 @@ def comparison_table(rows: Sequence[Comparison]) -> Table:
     for e, difference in rows:
         gap = "–"
         if difference is not None:
-            mean, error = difference
-            gap = f"{mean:+.2f} [{mean - Z95 * error:+.2f}, {mean + Z95 * error:+.2f}]"
+            low, high = difference.ci95
+            gap = f"{difference.mean:+.2f} [{low:+.2f}, {high:+.2f}]"
         success = "–" if e.success_rate is None else f"{100 * e.success_rate:.3g} %"
         table.add_row(
             e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", escape(gap), f"{1000 * e.seconds_per_step:.2f}", success

@@ -197,7 +197,7 @@ class Pomcp(Planner):
         if self._root >= 0:
             self._root = int(_follow(self._tree, self._root, a, y.reshape(1, -1), o))
 
-    def recover(self, y: Words) -> None:
+    def recover(self, y: Any) -> None:
         """Go on in state y with a new tree."""
         super().recover(y)
         self._root = -1
