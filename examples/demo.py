@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 
 import pomdplite as pl
 from pomdplite.views import pictures, text
@@ -29,17 +28,13 @@ def main() -> None:
             planner.decide()
     results = []
     for planner in planners:
-        episodes = []
-        world = pl.ModelWorld(model)
-        for index in track(range(EPISODES), description=f"{planner.title:>10}", console=console, transient=True):
-            episodes.append(pl.run_episode(planner, world, SEED, index))
-        results.append(pl.Evaluation("rocksample-7-8", planner.title, planner.parameters, SEED, tuple(episodes),
-                                     planner.preparation_seconds))  # fmt: skip
+        with console.status(f"playing {EPISODES} episodes with {planner.title}"):
+            results.append(pl.evaluate("rocksample-7-8", planner, EPISODES, SEED))
     print_table(console, text.evaluation_table(results))
-    gap, error = results[0].difference(results[1])
+    gap = results[0].difference(results[1])
     console.print(
-        f"On the same {EPISODES} episodes, POMDP-lite earns {gap:.2f} ± {error:.2f} more: it checks rocks before"
-        " driving to them.\nTo Mean MDP an unknown rock is worth nothing on average, so it leaves at once.\n",
+        f"On the same {EPISODES} episodes, POMDP-lite earns {gap.mean:.2f} ± {gap.stderr:.2f} more: it checks "
+        "rocks before driving to them.\nTo Mean MDP an unknown rock is worth nothing on average, so it leaves.\n",
         highlight=False,
     )
 

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+import pomdplite as pl
+
 
 def run(*arguments: str, code: int = 0, **kwargs) -> subprocess.CompletedProcess:
     done = subprocess.run([sys.executable, "-m", "pomdplite.cli", *arguments], capture_output=True, text=True, **kwargs)
@@ -15,10 +17,17 @@ def run(*arguments: str, code: int = 0, **kwargs) -> subprocess.CompletedProcess
     return done
 
 
-def test_list_names_problems_and_planners():
+def test_list_names_problems_planners_and_worlds():
     text = run("list").stdout
-    for name in ("tiger", "rocksample-20-20", "pomdp-lite", "mean-mdp", "bayes-optimal"):
+    for name in ("tiger", "rocksample-20-20", "pomdp-lite", "mean-mdp", "bayes-optimal", "gantry"):
         assert name in text
+
+
+def test_without_a_command_the_help_is_printed():
+    bare = run()
+    assert "Usage:" in bare.stdout and "compare" in bare.stdout and bare.stderr == ""
+    assert bare.stdout.split("Commands")[1] == run("--help").stdout.split("Commands")[1]
+    assert run("--version").stdout.strip() == pl.__version__
 
 
 def test_run_prints_one_json_object():
@@ -46,7 +55,7 @@ def test_run_prints_a_table():
     assert "95% interval" in text and "pomdp-lite" in text and "…" in text
 
 
-def test_show_tells_sizes_and_draws():
+def test_show_prints_sizes_and_a_drawing():
     text = run("show", "rocksample-7-8").stdout
     assert "12,545" in text and "256" in text and "13: north" in text and "[R]" in text and "5:50" in text
     assert "more than" in run("show", "rocksample-20-20").stdout
@@ -101,17 +110,17 @@ def test_bad_arguments_get_one_line_and_code_2(arguments, message):
     assert len(lines) == 1 and lines[0].startswith("pomdplite: ") and message in lines[0]
 
 
-def test_a_model_too_large_for_the_exact_solver_is_told():
+def test_a_model_too_large_for_the_exact_solver_is_reported():
     line = run("run", "rocksample-20-20", "--solver", "exact", "-n", "1", code=1).stderr.strip().splitlines()[-1]
     assert "reachable states" in line and 'solver="uct"' in line
 
 
 def test_an_interrupted_run_reports_what_was_done():
-    for seconds in (8, 30, 90):  # on a busy machine it may take long before the first episode is over
+    for seconds in (8, 30, 90):  # on a busy machine the first episode may take long
         process = subprocess.Popen(
             [sys.executable, "-m", "pomdplite.cli", "run", "rocksample-7-8", "--episodes", "100000", "--json"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "80"},
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests may ignore it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the test run itself may ignore it
         )  # fmt: skip
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
@@ -122,7 +131,7 @@ def test_an_interrupted_run_reports_what_was_done():
     assert 0 < json.loads(out)["episodes"] < 100000
 
 
-def test_compare_pairs_the_episodes_and_says_who_cannot():
+def test_compare_pairs_the_episodes_and_reports_planners_that_fail():
     arguments = ("compare", "rocksample-4-4", "--planners", "pomdp-lite,qmdp,mean-mdp", "--episodes", "60", "--json")
     found = json.loads(run(*arguments).stdout)
     first, qmdp, mean = found["planners"]
@@ -138,7 +147,7 @@ def test_compare_pairs_the_episodes_and_says_who_cannot():
     assert "no planner 'nobody'" in run("compare", "tiger", "--planners", "nobody", code=2).stderr
 
 
-def test_solve_keeps_a_policy_that_run_takes(tmp_path):
+def test_solve_saves_a_policy_that_run_takes(tmp_path):
     file = tmp_path / "tiger.npz"
     done = run("solve", "tiger", "--policy", str(file), "--time", "5")
     assert "value in [3.77" in done.stdout
@@ -150,7 +159,7 @@ def test_solve_keeps_a_policy_that_run_takes(tmp_path):
     assert str(file) in run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", code=2).stderr
 
 
-def test_a_parameter_of_the_wrong_kind_is_told():
+def test_a_parameter_of_the_wrong_type_is_reported():
     assert "beta must be a number, not 'much'" in run("run", "tiger", "-o", "beta=much", code=2).stderr
     assert "sims must be a whole number" in run("run", "tiger", "-p", "pomcp", "-o", "sims=1.5", code=2).stderr
 
@@ -170,8 +179,8 @@ def test_a_world_without_its_extra_says_what_to_install(tmp_path):
     assert done.stderr.strip().endswith("pip install 'pomdplite[robot]'.")
 
 
-def test_watch_writes_a_film(tmp_path):
+def test_watch_writes_a_video(tmp_path):
     pytest.importorskip("matplotlib")
     assert "ends in .gif or .mp4" in run("watch", "tiger", "--video", "out.avi", code=2, cwd=tmp_path).stderr
-    assert "film in out.gif" in run("watch", "tiger", "--video", "out.gif", cwd=tmp_path).stdout
+    assert "video in out.gif" in run("watch", "tiger", "--video", "out.gif", cwd=tmp_path).stdout
     assert (tmp_path / "out.gif").stat().st_size > 5_000

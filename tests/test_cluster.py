@@ -13,7 +13,6 @@ import pytest
 from test_studies import bench, facts, wait_for_rows
 
 import pomdplite as pl
-from pomdplite.experiments.studies.watching import Watcher
 
 distributed = pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'pomdplite[cluster]'")
 
@@ -57,10 +56,10 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
         if true():
             return
         time.sleep(0.1)
-    raise AssertionError(f"in a minute it did not come about that {what}")
+    raise AssertionError(f"timed out waiting until {what}")
 
 
-class KillOnce(Watcher):
+class KillOnce(pl.ProgressListener):
     """Kills a process when so many episodes are stored; counts those that came back."""
 
     def __init__(self, pid: int, after: int) -> None:
@@ -76,14 +75,14 @@ class KillOnce(Watcher):
 def test_a_killed_worker_costs_no_episode_and_none_is_played_into_the_file_twice(tmp_path):
     alone = study(300).run(tmp_path / "alone.db", workers=1)
     with cluster(workers=2) as (address, _, pids):
-        watcher = KillOnce(pids[0], after=40)
-        spread = study(300).run(tmp_path / "spread.db", dask=address, watcher=watcher)
-    assert watcher.pid == 0 and sorted(watcher.indices) == list(range(300))
+        listener = KillOnce(pids[0], after=40)
+        spread = study(300).run(tmp_path / "spread.db", dask=address, listener=listener)
+    assert listener.pid == 0 and sorted(listener.indices) == list(range(300))
     assert facts(spread) == facts(alone)
     assert spread.machine["cluster"] == address
 
 
-def test_a_lost_scheduler_ends_the_run_and_what_is_stored_can_be_gone_on_with(tmp_path):
+def test_a_lost_scheduler_ends_the_run_which_can_be_resumed(tmp_path):
     file, toml = tmp_path / "s.db", tmp_path / "s.toml"
     toml.write_text(study(600).toml())
     with cluster(workers=1) as (address, scheduler, _):
@@ -102,7 +101,7 @@ def test_a_lost_scheduler_ends_the_run_and_what_is_stored_can_be_gone_on_with(tm
     assert facts(study(600).run(file, workers=1)) == facts(study(600).run(tmp_path / "alone.db", workers=1))
 
 
-def test_offline_solutions_users_models_and_those_who_cannot_on_a_cluster(tmp_path, monkeypatch):
+def test_offline_solutions_user_models_and_failing_planners_on_a_cluster(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "robot.py").write_text(
         "import pomdplite as pl\nclass Robot(pl.Tiger):\n    '''A robot.'''\n    discount = 0.9\n"

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_results import cell, played_results, results
+from factories import cell, played_results, results
 
 import pomdplite as pl
 from pomdplite.experiments.studies.tables import curves, study_tables, swept

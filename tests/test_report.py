@@ -10,13 +10,13 @@ import sys
 
 import numpy as np
 import pytest
-from made_results import cell, played_results, results
+from factories import cell, played_results, results
 from rich.console import Console
 
 import pomdplite as pl
 from pomdplite.cli import main as cli
+from pomdplite.experiments.statistics import paired_difference
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.statistics import paired_difference
 from pomdplite.experiments.studies.tables import study_tables
 from pomdplite.views.latex import latex_text
 from pomdplite.views.page import report_page

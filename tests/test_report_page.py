@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from made_results import cell, played_results, results
+from factories import cell, played_results, results
 
 import pomdplite as pl
 from pomdplite.views.page import report_page

@@ -1,11 +1,11 @@
-"""A study's file: what it keeps, and what it refuses."""
+"""A study's file: what it stores, and what it refuses."""
 
 import sqlite3
 
 import pytest
 
 import pomdplite as pl
-from pomdplite.experiments.studies.store import SCHEMA, Store
+from pomdplite.experiments.studies.store import SCHEMA, StudyStore
 
 
 def tiger(**changes) -> pl.Study:
@@ -21,27 +21,27 @@ def episode(index: int, **changes) -> pl.Episode:
 
 def test_an_episode_comes_back_as_it_was(tmp_path):
     given = [episode(5, success=True, cut=False), episode(1), episode(3, success=False, notes=())]
-    with Store.create(tmp_path / "s.db", tiger()) as store:
+    with StudyStore.create(tmp_path / "s.db", tiger()) as store:
         store.add(0, given)
         assert store.episodes(0) == tuple(sorted(given, key=lambda e: e.index))
 
 
 def test_an_episode_is_written_once(tmp_path):
-    with Store.create(tmp_path / "s.db", tiger()) as store:
+    with StudyStore.create(tmp_path / "s.db", tiger()) as store:
         store.add(0, [episode(1)])
         store.add(0, [episode(1, discounted=99.0), episode(2)])
         assert [(e.index, e.discounted) for e in store.episodes(0)] == [(1, 1.1), (2, 2.1)]
 
 
 def test_rows_are_there_for_others_at_once(tmp_path):
-    with Store.create(tmp_path / "s.db", tiger()) as store:
+    with StudyStore.create(tmp_path / "s.db", tiger()) as store:
         store.add(0, [episode(1)])
         assert len(pl.Results.read(tmp_path / "s.db").cells[0].episodes) == 1
         assert store._db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
 
 
 def test_a_ctrl_c_while_writing_loses_nothing(tmp_path, monkeypatch):
-    with Store.create(tmp_path / "s.db", tiger()) as store:
+    with StudyStore.create(tmp_path / "s.db", tiger()) as store:
         write, calls = store._write, []
 
         def interrupted(rows):
@@ -73,14 +73,14 @@ def test_anyone_can_read_the_rows_with_sqlite(tmp_path):
     [
         ({"seed": 3}, "its seed is 2, not 3"),
         ({"clock": "cpu"}, "its clock is wall, not cpu"),
-        ({"planners": ["mean-mdp"]}, "it has no mean-mdp on tiger"),
-        ({"options": {"ties": "random"}}, "it has no qmdp on tiger with ties = random"),
-        ({"problems": ["tiger", "rocksample-4-4"]}, "it has no qmdp on rocksample-4-4"),
+        ({"planners": ["mean-mdp"]}, "it does not contain mean-mdp on tiger"),
+        ({"options": {"ties": "random"}}, "it does not contain qmdp on tiger with ties = random"),
+        ({"problems": ["tiger", "rocksample-4-4"]}, "it does not contain qmdp on rocksample-4-4"),
     ],
 )
 def test_a_file_of_another_study_is_refused(tmp_path, changes, reason):
     file = tmp_path / "s.db"
-    Store.create(file, tiger()).__exit__()
+    StudyStore.create(file, tiger()).close()
     before = file.read_bytes()
     with pytest.raises(pl.UsageError, match=f"s.db holds another study: {reason}"):
         tiger(**changes).run(file)
@@ -88,14 +88,14 @@ def test_a_file_of_another_study_is_refused(tmp_path, changes, reason):
 
 
 def test_a_study_with_fewer_cells_is_another(tmp_path):
-    Store.create(tmp_path / "s.db", tiger(planners=["qmdp", "mean-mdp"])).__exit__()
-    with pytest.raises(pl.UsageError, match="it has mean-mdp on tiger, which this one has not"):
+    StudyStore.create(tmp_path / "s.db", tiger(planners=["qmdp", "mean-mdp"])).close()
+    with pytest.raises(pl.UsageError, match="it contains mean-mdp on tiger, which this study does not"):
         tiger().run(tmp_path / "s.db")
-    with pytest.raises(pl.UsageError, match="cells are in another order"):
+    with pytest.raises(pl.UsageError, match="cells are in a different order"):
         tiger(planners=["mean-mdp", "qmdp"]).run(tmp_path / "s.db")
 
 
-def test_other_words_are_the_same_study(tmp_path):
+def test_a_new_title_and_notes_are_taken_over(tmp_path):
     tiger().run(tmp_path / "s.db", workers=1)
     words = {"title": "other", "notes": ["Doors."], "publication": "book", "published": {"tiger": {"qmdp": (1, 0.5)}}}
     results = tiger(**words).run(tmp_path / "s.db")
@@ -103,7 +103,7 @@ def test_other_words_are_the_same_study(tmp_path):
     assert results.publication == "book" and results.published["tiger"]["qmdp"].mean == 1.0
 
 
-def test_what_the_problems_are_made_with_is_kept(tmp_path):
+def test_constants_of_problems_are_stored(tmp_path):
     tiger(problems=["tiger", "grasp"], episodes=1).run(tmp_path / "s.db", workers=1)
     settings = pl.Results.read(tmp_path / "s.db").settings
     assert settings["tiger"] == {"discount": "0.95", "episode limit": "180 steps", "β": "30"}
@@ -120,10 +120,10 @@ def test_a_study_may_ask_for_more_episodes(tmp_path):
         pl.evaluate("tiger", "qmdp", episodes=12, seed=2).returns
     )
     with pytest.raises(
-        pl.UsageError, match="is for 12 episodes of qmdp on tiger already, more than 8: ask for as many"
+        pl.UsageError, match="already asks for 12 episodes of qmdp on tiger, more than 8: ask for at least as many"
     ):
         tiger().run(tmp_path / "s.db")
-    with pytest.raises(pl.UsageError, match="at least 1 and at most 1,000,000,000, not 0"):
+    with pytest.raises(pl.UsageError, match="from 1 to 1,000,000,000, not 0"):
         tiger().with_episodes(0)
 
 
@@ -133,13 +133,13 @@ def test_a_model_that_was_edited_is_another(tmp_path):
     study = tiger(problems=[f"{robot}:Robot"])
     study.run(tmp_path / "s.db", workers=1)
     robot.write_text(robot.read_text() + "    discount = 0.9\n")
-    with pytest.raises(pl.UsageError, match=r"the file of .*robot.py:Robot has changed since"):
+    with pytest.raises(pl.UsageError, match=r"the source file of .*robot.py:Robot has changed"):
         study.run(tmp_path / "s.db", workers=1)
 
 
 def test_a_newer_file_is_refused(tmp_path):
     file = tmp_path / "s.db"
-    Store.create(file, tiger()).__exit__()
+    StudyStore.create(file, tiger()).close()
     db = sqlite3.connect(file)
     db.execute(f"PRAGMA user_version = {SCHEMA + 1}")
     db.close()
@@ -148,7 +148,7 @@ def test_a_newer_file_is_refused(tmp_path):
             use()
 
 
-def test_a_damaged_file_is_told(tmp_path):
+def test_a_damaged_file_is_reported(tmp_path):
     file = tmp_path / "s.db"
     tiger(episodes=400).run(file, workers=1)
     whole = file.read_bytes()
@@ -159,7 +159,7 @@ def test_a_damaged_file_is_told(tmp_path):
     ):
         file.write_bytes(damaged)
         for use in (lambda: tiger(episodes=400).run(file), lambda: pl.Results.read(file)):
-            with pytest.raises(pl.PomdpLiteError, match=r"s\.db is damaged, or not a study's file"):
+            with pytest.raises(pl.PomdpLiteError, match=r"s\.db is damaged, or not a study file"):
                 use()
         assert file.read_bytes() == damaged
 
@@ -169,7 +169,7 @@ def test_a_foreign_database_is_refused_and_left_alone(tmp_path):
     db = sqlite3.connect(file)
     db.execute("CREATE TABLE photos (name)")
     db.close()
-    with pytest.raises(pl.UsageError, match="a database, but not a study's"):
+    with pytest.raises(pl.UsageError, match="a database, but not a study file"):
         tiger().run(file)
     db = sqlite3.connect(file)
     assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("photos",)]
@@ -181,7 +181,7 @@ def test_places_where_no_file_can_be(tmp_path):
         tiger().run(tmp_path / "no" / "s.db")
     with pytest.raises(pl.UsageError, match="it is a folder"):
         tiger().run(tmp_path)
-    with pytest.raises(pl.UsageError, match=r"no study's file .*none\.db"):
+    with pytest.raises(pl.UsageError, match=r"no study file .*none\.db"):
         pl.Results.read(tmp_path / "none.db")
     (tmp_path / "empty.db").touch()
     with pytest.raises(pl.UsageError, match="is empty"):
@@ -189,7 +189,7 @@ def test_places_where_no_file_can_be(tmp_path):
     assert tiger().run(tmp_path / "empty.db", workers=1).missing == 0  # an empty file is a new one
 
 
-def test_results_tell_with_what_they_were_made(tmp_path):
+def test_results_record_versions_and_machine(tmp_path):
     results = tiger().run(tmp_path / "s.db", workers=1)
     assert results.versions["pomdplite"] == pl.__version__ and "numba" in results.versions
     assert results.machine["cores"] and results.machine["system"] and results.machine["workers"] == "1"

@@ -1,4 +1,4 @@
-"""Studies: read, run, stopped, gone on with."""
+"""Studies: reading, running, interrupting, resuming."""
 
 import re
 import signal
@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite.experiments.studies.running import LocalPlayers, cores
-from pomdplite.experiments.studies.study import shipped
-from pomdplite.experiments.studies.watching import Watcher
+from pomdplite.experiments.episodes.players import LocalPlayers, available_cores
+from pomdplite.experiments.studies.study import shipped_studies
 
 SMALL = """\
 title = "small"
@@ -92,7 +91,7 @@ def test_a_cell_that_cannot_be_played_says_why(small):
     assert expected[2][2] == [] and len(expected[3][2]) == 12
 
 
-def test_killed_twice_and_gone_on_with_it_is_as_if_nothing_had_happened(small, tmp_path):
+def test_a_study_killed_twice_and_resumed_gives_the_same_results(small, tmp_path):
     study, expected = small
     file = tmp_path / "killed.db"
     for rows in (30, 150):
@@ -105,8 +104,8 @@ def test_killed_twice_and_gone_on_with_it_is_as_if_nothing_had_happened(small, t
     assert facts(pl.Study.read(study).run(file, workers=1)) == expected
 
 
-def test_going_on_plays_exactly_what_is_missing(tmp_path):
-    class Counting(Watcher):
+def test_resuming_plays_exactly_what_is_missing(tmp_path):
+    class Counting(pl.ProgressListener):
         played_now = ()
 
         def played(self, cell, episodes):
@@ -118,11 +117,11 @@ def test_going_on_plays_exactly_what_is_missing(tmp_path):
     first, second, third = Counting(), Counting(), Counting()
     second.played_now = ()
     with pytest.raises(KeyboardInterrupt):
-        study.run(tmp_path / "t.db", workers=1, watcher=first)
+        study.run(tmp_path / "t.db", workers=1, listener=first)
     assert pl.Results.read(tmp_path / "t.db").missing == 13
     with pytest.raises(KeyboardInterrupt):
-        study.run(tmp_path / "t.db", workers=1, watcher=second)
-    study.run(tmp_path / "t.db", workers=1, watcher=third)
+        study.run(tmp_path / "t.db", workers=1, listener=second)
+    study.run(tmp_path / "t.db", workers=1, listener=third)
     assert first.played_now + second.played_now + third.played_now == tuple(range(20))
 
 
@@ -136,7 +135,7 @@ def test_two_programs_on_one_file(small, tmp_path):
     assert facts(pl.Results.read(file)) == expected
 
 
-def test_ctrl_c_stops_with_a_summary_and_the_command_to_go_on(tmp_path):
+def test_ctrl_c_prints_a_summary_and_the_command_to_resume(tmp_path):
     study, file = tmp_path / "long study.toml", tmp_path / "long.db"
     study.write_text(SMALL)
     process = bench(study, "--out", file, "--episodes", 1000000, "--workers", 2)
@@ -154,14 +153,14 @@ def test_a_finished_study_says_so(small):
     study, _ = small
     process = bench(study, "--out", study.parent / "whole.db")
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 0 and "all 812 episodes are in" in err
+    assert process.returncode == 0 and "already holds all 812 episodes" in err
     assert re.search(r"pomdp-lite .* ± .* ± ", out) and re.search(r"sarsop +–¹", out)
     assert "¹ Battleship: its hidden values cannot be listed." in out
 
 
 def test_bench_lists_the_shipped_studies():
     out, _ = bench("--list").communicate(timeout=60)
-    assert all(name in out for name in shipped()) and "Table 1 of the paper" in out
+    assert all(name in out for name in shipped_studies()) and "Table 1 of the paper" in out
 
 
 @pytest.mark.parametrize(
@@ -169,7 +168,7 @@ def test_bench_lists_the_shipped_studies():
     [
         (("table7", "--out", "x.db"), "no study 'table7'; there are beta, rivals, table1"),
         (("nowhere.toml", "--out", "x.db"), "cannot read the study nowhere.toml: No such file"),
-        (("table1",), "name a study and its file"),
+        (("table1",), "give a study and a file"),
         (("table1", "--out", "no/x.db"), "there is no folder no"),
         (("table1", "--out", "x.db", "--dask", "tcp://h:1", "-w", "2"), "the cluster's workers play"),
     ],
@@ -182,26 +181,27 @@ def test_bad_arguments_of_bench(arguments, message, tmp_path):
 
 
 def test_a_budget_in_seconds_gets_no_more_workers_than_cores():
-    class Notes(Watcher):
-        said = ()
+    class Notes(pl.ProgressListener):
+        messages = ()
 
-        def note(self, message):
-            self.said += (message,)
+        def message(self, text):
+            self.messages += (text,)
 
-    for time_, sims, told in ((0.001, None, True), (None, 5, False)):
+    for time_, sims, capped in ((0.001, None, True), (None, 5, False)):
         notes, model = Notes(), pl.Tiger()
         planner = pl.Pomcp(model, time=time_, sims=sims)
         planner.prepare()
         cell = pl.Study("t", ["tiger"], ["pomcp"], time=time_, sims=sims, episodes=4).cells[0]
-        players = LocalPlayers(cores() + 1, notes)
+        players = LocalPlayers(available_cores() + 1, notes)
         assert sorted(e.index for batch in players.play(cell, planner, 0, range(4)) for e in batch) == [0, 1, 2, 3]
-        assert notes.said == ((f"pomcp has a budget in seconds: {cores()} workers, one for each core",) if told else ())
+        expected = f"pomcp has a time budget: using {available_cores()} workers, one per core"
+        assert notes.messages == ((expected,) if capped else ())
 
 
 # Reading
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_studies())
 def test_shipped_studies_can_be_read(name):
     study = pl.Study.named(name)
     assert study.title and study.cells and pl.Study.parse(study.toml()) == study
@@ -242,7 +242,7 @@ def test_a_product_with_sweeps():
     ]
 
 
-def test_numbers_of_numpy_are_numbers(tmp_path):
+def test_numpy_numbers_are_accepted(tmp_path):
     study = pl.Study("a", ["tiger"], ["pomdp-lite"], options={"beta": np.linspace(1, 30, 2)}, episodes=np.int64(2))
     assert study == pl.Study.parse(study.toml()) and hash(study) == hash(pl.Study.parse(study.toml()))
     assert [c.parameters["beta"] for c in study.cells] == [1.0, 30.0]
@@ -251,13 +251,13 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert [c.parameters["sims"] for c in swept.cells] == [5, 10]
 
 
-def test_every_text_can_be_written_down():
+def test_every_string_survives_toml():
     for text in ("a\x7fb", 'say "x"', "a\\b\nc\t", "中文 ✓"):
         study = pl.Study(
             text, ["tiger"], ["qmdp"], notes=[text], publication=text, published={"tiger": {"qmdp": (1, 2)}}
         )
         assert pl.Study.parse(study.toml()) == study
-    with pytest.raises(pl.UsageError, match="notes must be a list of texts"):
+    with pytest.raises(pl.UsageError, match="notes must be a list of strings"):
         pl.Study("a", ["tiger"], ["qmdp"], notes="hello")
 
 
@@ -268,29 +268,29 @@ GOOD = 'seed = 1\n\n[[cells]]\nproblems = ["tiger"]\nplanners = [\n    "qmdp",\n
     ("old", "new", "line", "message"),
     [
         ("seed = 1", "seed = ", 1, "Invalid value"),
-        ("seed = 1", "seed = 1.5", 1, "seed must be a whole number"),
+        ("seed = 1", "seed = 1.5", 1, "seed must be a 64-bit integer"),
         ("seed = 1", "sed = 1", 1, "no key 'sed'; there are title, notes, seed"),
         ("seed = 1", "seed = 1\nclock = 'sun'", 2, "clock must be wall or cpu"),
-        ("seed = 1", "seed = 1\nepisodes = 0", 2, "episodes must be a whole number of at least 1"),
-        ("seed = 1", "title = 3", 1, "title must be a text"),
+        ("seed = 1", "seed = 1\nepisodes = 0", 2, "episodes must be an integer from 1 to"),
+        ("seed = 1", "title = 3", 1, "title must be a string"),
         ("seed = 1", "[extra]\nbeta = 1", 1, "no key 'extra'"),
-        ("seed = 1", "notes = 'a text'", 1, "notes must be a list of texts"),
+        ("seed = 1", "notes = 'a text'", 1, "notes must be a list of strings"),
         ("seed = 1", "publication = ''", 1, "publication must be a name"),
         ("seed = 1", "published = 3", 1, "published must be tables"),
         ("sims = 5", "sims = 5\n[published]\ntiger = 3", 11, "published.tiger must be a table"),
-        ("sims = 5", "sims = 5\n\n[published.tiger]\ndespot = [1, 2]", 12, "which this study does not play"),
+        ("sims = 5", "sims = 5\n\n[published.tiger]\ndespot = [1, 2]", 12, "which is not part of this study"),
         (
             "sims = 5",
             "sims = 5\n[published.tiger]\nqmdp = [1, 2]\npomcp = [1]",
             12,
             "published for pomcp must be [mean",
         ),
-        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [1, -2]", 11, "the error must not be negative"),
-        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [1, 2, 98]", 11, "the success rate from 0 to 1"),
+        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [1, -2]", 11, "the standard error must not be negative"),
+        ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [1, 2, 98]", 11, "the success rate must be from 0 to 1"),
         ("sims = 5", "sims = 5\n[published.tiger]\nqmdp = [nan, 2]", 11, "must be [mean"),
         ('"tiger"', '"tigger"', 4, "no problem 'tigger'"),
         ('"tiger"', '"tiger in gantry"', 4, "for grasp, not for Tiger"),
-        ("sims = 5", "episodes = 100000000000", 9, "at most 1,000,000,000"),
+        ("sims = 5", "episodes = 100000000000", 9, "from 1 to 1,000,000,000"),
         ("sims = 5", "pomcp = { particles = [] }", 9, "particles must be a value or a list of values, not []"),
         ("sims = 5", "options = { model = 1 }", 9, "has no parameter 'model'"),
         ('["tiger"]', '"tiger"', 4, "problems must be a list of names"),
@@ -300,17 +300,17 @@ GOOD = 'seed = 1\n\n[[cells]]\nproblems = ["tiger"]\nplanners = [\n    "qmdp",\n
         ("sims = 5", "sims = []", 9, "sims must be a number or a list"),
         ("sims = 5", "sims = 5\ntime = 1.0", 9, "not both"),
         ("sims = 5", "sims = 5\nsimms = 5", 10, "no key 'simms' in cells"),
-        ("sims = 5", "episodes = true", 9, "episodes must be a whole number"),
+        ("sims = 5", "episodes = true", 9, "episodes must be an integer"),
         ("sims = 5", "options = { beta = 3 }", 9, "planner qmdp has no parameter 'beta'"),
         ("sims = 5", "pomcp = { particles = 0 }", 9, "particles must be at least 1"),
         ("sims = 5", "[cells.pomcp]\nexploration = 1\nparticles = 'x'", 11, "particles must be a whole number"),
-        ("sims = 5", "despot = { xi = 0.5 }", 9, "not among the planners here"),
+        ("sims = 5", "despot = { xi = 0.5 }", 9, "not among this block's planners"),
         ("sims = 5", "pomcp = 4", 9, "pomcp must be a table"),
-        ("sims = 5", 'sims = 5\n[[cells]]\nproblems = ["tiger"]\nplanners = ["qmdp"]', 10, "is there twice"),
+        ("sims = 5", 'sims = 5\n[[cells]]\nproblems = ["tiger"]\nplanners = ["qmdp"]', 10, "appears twice"),
         ("sims = 5", 'sims = 5\n[[cells]]\nproblems = ["tiger"]', 10, "planners must be a list of names"),
     ],
 )
-def test_mistakes_in_a_study_are_told_with_their_line(tmp_path, old, new, line, message):
+def test_mistakes_in_a_study_are_reported_with_their_line(tmp_path, old, new, line, message):
     file = tmp_path / "my.toml"
     assert old in GOOD
     file.write_text(GOOD.replace(old, new))
@@ -318,14 +318,14 @@ def test_mistakes_in_a_study_are_told_with_their_line(tmp_path, old, new, line, 
         pl.Study.read(file)
 
 
-def test_a_default_that_is_wrong_is_told_with_its_line():
+def test_a_wrong_default_is_reported_with_its_line():
     with pytest.raises(pl.UsageError, match="the study, line 2: time must be a positive number"):
         pl.Study.parse('title = "t"\ntime = -1\n[[cells]]\nproblems = ["tiger"]\nplanners = ["pomcp"]\n')
 
 
-def test_files_that_are_no_studies(tmp_path):
+def test_files_that_are_not_studies(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(pl.UsageError, match="not a text file in UTF-8"):
+    with pytest.raises(pl.UsageError, match="not a UTF-8 text file"):
         pl.Study.read(tmp_path / "bytes.toml")
     with pytest.raises(pl.UsageError, match="at least one"):
         pl.Study.parse("seed = 1\n")
@@ -341,7 +341,7 @@ def test_studies_in_python(tmp_path):
         episodes=3, seed=4,
     )  # fmt: skip
     for wrong, message in (
-        ({}, "problems and planners, or cells"),
+        ({}, "either problems and planners, or cells"),
         ({"problems": ["tiger"], "planners": ["oracle"]}, r"cells\[0\]: no planner 'oracle'"),
         ({"problems": [pl.Tiger()], "planners": ["qmdp"]}, "path.py:Tiger"),
         ({"problems": ["tiger"]}, "planners must be a list"),

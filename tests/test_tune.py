@@ -1,4 +1,4 @@
-"""Tuning: what it finds, held-out episodes, trials given up, stopped and gone on with."""
+"""Tuning: what it finds, held-out episodes, abandoned trials, interrupting and resuming."""
 
 import signal
 import sqlite3
@@ -12,10 +12,11 @@ import pytest
 import pomdplite as pl
 from pomdplite import rng
 from pomdplite.cli import main as cli
-from pomdplite.experiments.studies.watching import Watcher
+from pomdplite.experiments.tuning.search import default_file
 from pomdplite.experiments.tuning.space import Choice, Range, as_parameter, parse_parameter
-from pomdplite.experiments.tuning.tuning import Tuning, default_file, held_out
+from pomdplite.experiments.tuning.tuning import Tuning, held_out_seed
 from pomdplite.views import text
+from pomdplite.worlds import Scenario
 
 pytest.importorskip("optuna")
 
@@ -62,7 +63,7 @@ def test_finds_what_the_optimal_policy_needs(tiger):
     assert little.pruned and not little.alike and little.evaluation.mean < 0
 
 
-def test_poor_trials_are_given_up_and_good_ones_are_not(tiger):
+def test_poor_trials_are_abandoned_and_good_ones_are_not(tiger):
     result, _ = tiger
     pruned = [t for t in result.trials if t.pruned]
     assert pruned and all(len(t.evaluation.episodes) < 200 and t.values["beta"] < 3 for t in pruned)
@@ -81,18 +82,18 @@ def test_all_trials_meet_the_same_episodes(tiger):
     by_value = {t.values["beta"]: t.evaluation for t in result.trials}
     mine, other = by_value[17.8], by_value[42.2]  # the same policy
     assert np.array_equal(mine.returns, other.returns)
-    alone = pl.evaluate("tiger", "pomdp-lite", 200, held_out(0), beta=17.8, solver="exact")
+    alone = pl.evaluate("tiger", "pomdp-lite", 200, held_out_seed(0), beta=17.8, solver="exact")
     assert np.array_equal(alone.returns, mine.returns)
 
 
 def test_held_out_seeds_are_those_of_no_evaluation():
     streams = {int(rng.stream(seed, i, k)[0]) for seed in range(1001) for i in range(3) for k in range(3)}
     for seed in (0, 1, 2**63 - 1):
-        held = held_out(seed)
+        held = held_out_seed(seed)
         assert 2**63 <= held < 2**64  # and evaluations' seeds end at 2^63 − 1
         assert streams.isdisjoint(int(rng.stream(held, i, k)[0]) for i in range(3) for k in range(3))
-    assert held_out(0) != held_out(1)
-    with pytest.raises(pl.UsageError, match="seed must be a whole number from 0"):
+    assert held_out_seed(0) != held_out_seed(1)
+    with pytest.raises(pl.UsageError, match="seed must be an integer from 0"):
         pl.tune("tiger", params=BETA, seed=-1)
 
 
@@ -101,15 +102,15 @@ def test_the_file_is_read_back(tiger):
     assert facts(pl.TuningResult.read(path)) == facts(result)
 
 
-def test_stopped_twice_it_finds_the_same(tiger, tmp_path):
+def test_a_tuning_stopped_twice_finds_the_same(tiger, tmp_path):
     whole, _ = tiger
     for trials in (3, 11, 12):
         result = pl.tune("tiger", params=BETA, trials=trials, out=tmp_path / "parts.db", episodes=200, options=EXACT)
     assert facts(result) == facts(whole)
 
 
-def test_interrupted_in_a_trial_it_goes_on_there(tiger, tmp_path):
-    class Impatient(Watcher):
+def test_a_tuning_interrupted_in_a_trial_resumes_there(tiger, tmp_path):
+    class Impatient(pl.ProgressListener):
         count = 0
 
         def played(self, cell, episodes):
@@ -120,14 +121,14 @@ def test_interrupted_in_a_trial_it_goes_on_there(tiger, tmp_path):
     whole, _ = tiger
     arguments = {"params": BETA, "out": tmp_path / "stopped.db", "episodes": 200, "options": EXACT}
     with pytest.raises(KeyboardInterrupt):
-        pl.tune("tiger", trials=12, watcher=Impatient(), **arguments)
+        pl.tune("tiger", trials=12, listener=Impatient(), **arguments)
     left = pl.TuningResult.read(tmp_path / "stopped.db")
     assert sum(len(t.entry.result.episodes) for t in left.trials) == 501  # the third trial is under way
     assert "running" in [text._standing(t, False) for t in left.trials]
     assert facts(pl.tune("tiger", trials=12, **arguments)) == facts(whole)
 
 
-def test_killed_and_gone_on_with(tiger, tmp_path):
+def test_a_killed_tuning_is_resumed(tiger, tmp_path):
     whole, _ = tiger
     path = tmp_path / "killed.db"
     command = [sys.executable, "-m", "pomdplite.cli", "tune", "tiger", "--param", "beta=0.1:100:log", "-o", "solver=exact",
@@ -183,30 +184,30 @@ def test_a_second_program_is_refused_while_one_fills_the_file(tmp_path):
     arguments = {"params": BETA, "trials": 1, "out": tmp_path / "t.db", "episodes": 5, "options": EXACT}
     refused = []
 
-    class Second(Watcher):
+    class Second(pl.ProgressListener):
         def finished(self, cell):
             with pytest.raises(pl.UsageError, match=r"t\.db is being filled by another program"):
                 pl.tune("tiger", **arguments)
             refused.append(cell)
 
-    pl.tune("tiger", watcher=Second(), **arguments)
+    pl.tune("tiger", listener=Second(), **arguments)
     assert len(refused) == 1 and [p.name for p in tmp_path.iterdir()] == ["t.db"]
     assert len(pl.tune("tiger", **arguments).trials) == 1
 
 
-def test_files_that_are_no_tunings(tmp_path):
+def test_files_that_are_not_tunings(tmp_path):
     arguments = {"params": BETA, "trials": 1, "episodes": 50}
     (tmp_path / "text.db").write_text("no database " * 100)
-    with pytest.raises(pl.PomdpLiteError, match=r"text\.db is damaged, or not a tuning's file"):
+    with pytest.raises(pl.PomdpLiteError, match=r"text\.db is damaged, or not a tuning file"):
         pl.tune("tiger", out=tmp_path / "text.db", **arguments)
     with sqlite3.connect(tmp_path / "other.db") as db:
         db.execute("CREATE TABLE mine (x)")
     db.close()
-    with pytest.raises(pl.UsageError, match=r"other\.db is a database, but not a tuning's"):
+    with pytest.raises(pl.UsageError, match=r"other\.db is a database, but not a tuning file"):
         pl.tune("tiger", out=tmp_path / "other.db", **arguments)
     with pytest.raises(pl.UsageError, match="there is no folder"):
         pl.tune("tiger", out=tmp_path / "none" / "t.db", **arguments)
-    with pytest.raises(pl.UsageError, match="no tuning's file"):
+    with pytest.raises(pl.UsageError, match="no tuning file"):
         pl.TuningResult.read(tmp_path / "none.db")
 
 
@@ -224,10 +225,10 @@ def test_a_damaged_file(tiger, tmp_path):
     [
         ("beta", "--param beta: give name=low:high"),
         ("beta=3", "--param beta=3: give a range low:high, or several choices"),
-        ("beta=5:1", "--param beta=5:1: a range goes from the lower number to the higher one"),
-        ("beta=0:1:log", "--param beta=0:1:log: a range with log must begin above 0"),
-        ("beta=1:10:lin", "--param beta=1:10:lin: after low:high there may be log, not 'lin'"),
-        ("beta=a:b", "--param beta=a:b: the ends of a range are numbers, not 'a'"),
+        ("beta=5:1", "--param beta=5:1: the first number of a range must be the smaller one"),
+        ("beta=0:1:log", "--param beta=0:1:log: a logarithmic range must begin above 0"),
+        ("beta=1:10:lin", "--param beta=1:10:lin: low:high may only be followed by log, not 'lin'"),
+        ("beta=a:b", "--param beta=a:b: the ends of a range must be numbers, not 'a'"),
         ("beta=-1:1", "--param beta=-1:1: beta must be a number of at least 0, not -1"),
         ("betta=1:10", "--param betta=1:10: planner pomdp-lite has no parameter 'betta'"),
         (
@@ -236,7 +237,7 @@ def test_a_damaged_file(tiger, tmp_path):
         ),
         ("solver=1:2", "--param solver=1:2: planner pomdp-lite: solver must be a word, not 1"),
         ("solver=exact,magic", "--param solver=exact,magic: no solver 'magic'"),
-        ("solver=exact,exact", "each once"),
+        ("solver=exact,exact", "without repetition"),
     ],
 )
 def test_parameters_that_cannot_be_tuned(command, tmp_path, given, said):
@@ -247,7 +248,7 @@ def test_parameters_that_cannot_be_tuned(command, tmp_path, given, said):
 
 def test_a_parameter_is_tuned_or_set_not_both(command, tmp_path):
     code, _, complaint = command("tiger", "--param", "beta=1:10", "-o", "beta=3", "--out", tmp_path / "t.db")
-    assert code == 2 and "--param beta=1:10: beta is to be tuned, and set to 3 as well" in complaint
+    assert code == 2 and "--param beta=1:10: beta cannot be both tuned and set to 3" in complaint
 
 
 def test_ranges_and_choices():
@@ -292,7 +293,7 @@ def test_if_no_trial_can_finish_the_reason_is_told(command, tmp_path):
 
 @pytest.mark.parametrize(
     ("files", "message"),
-    [(("--out", "tt.png"), "it is a database of trials"), (("--plot", "g.xyz"), "use one of .eps")],
+    [(("--out", "tt.png"), "it is a database"), (("--plot", "g.xyz"), "use one of .eps")],
 )
 def test_a_picture_that_cannot_be_is_refused_before_anything_is_played(command, tmp_path, monkeypatch, files, message):
     monkeypatch.chdir(tmp_path)
@@ -316,18 +317,18 @@ def test_the_command(command, tmp_path, monkeypatch):
     assert study.cells[0].parameters == {"beta": 17.8, "solver": "exact"}
 
 
-def test_ctrl_c_tells_how_to_go_on(command, tmp_path, monkeypatch):
-    from pomdplite.cli.bench import Screen
+def test_ctrl_c_prints_how_to_resume(command, tmp_path, monkeypatch):
+    from pomdplite.cli.progress import ProgressDisplay
 
     def stop(self, cell):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Screen, "finished", stop)
+    monkeypatch.setattr(ProgressDisplay, "finished", stop)
     arguments = ["tiger", "--param", "beta=0.1:100:log", "--trials", 4, "-n", 50, "--out", tmp_path / "t.db"]
     code, printed, said = command(*arguments)
     assert (
         code == 130
-        and f"interrupted; trials in {tmp_path / 't.db'}: 1. To go on:" in said
+        and f"interrupted; trials in {tmp_path / 't.db'}: 1. To resume:" in said
         and "best: β = 0.1" in printed
     )
     assert f"pomdplite tune tiger --param beta=0.1:100:log --trials 4 -n 50 --out {tmp_path / 't.db'}" in said
@@ -349,7 +350,7 @@ def test_without_matplotlib_there_is_no_plot_and_all_else(command, tmp_path, mon
     )
 
 
-def test_python_parameters_that_make_no_sense():
+def test_invalid_python_parameters():
     with pytest.raises(pl.UsageError, match=r"params\['beta'\]: give \(low, high\)"):
         pl.tune("tiger", params={"beta": 3})
     with pytest.raises(pl.UsageError, match="name what to tune"):
@@ -359,5 +360,5 @@ def test_python_parameters_that_make_no_sense():
 
 
 def test_rungs_double_and_end_with_all():
-    tuning = Tuning("tiger", "pomdp-lite", (Range("beta", 1, 2),), {}, 130, 0, "wall")
+    tuning = Tuning(Scenario("tiger"), "pomdp-lite", (Range("beta", 1, 2),), {}, 130, 0, "wall")
     assert tuning.rungs == [25, 50, 100, 130]

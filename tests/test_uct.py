@@ -65,8 +65,8 @@ def test_it_chooses_as_the_exact_solver_does_along_whole_episodes():
             steps += 1
             outcome = world.step(chosen.action)
             for planner in (search, exact):
-                planner.advance(chosen.action, outcome.y, outcome.o)
-            over = outcome.over or steps > 400
+                planner.update(chosen.action, outcome.y, outcome.o)
+            over = outcome.terminated or steps > 400
     assert good >= 0.95 * steps
 
 

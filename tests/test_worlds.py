@@ -1,4 +1,4 @@
-"""What executes an action for real: the interface, the simulated gantry and the simulated Jaco."""
+"""Worlds: the interface, the simulated gantry and the simulated Jaco."""
 
 import builtins
 import importlib.util
@@ -10,10 +10,9 @@ import pytest
 import pomdplite as pl
 from pomdplite.cli import main as cli
 from pomdplite.experiments import run_episode
-from pomdplite.experiments.studies.running import setting
 from pomdplite.problems.grasp.symbols import CLOSE, FORWARD, PICK
-from pomdplite.worlds import WORLDS, planning_problem
-from pomdplite.worlds.grasp import scene as mujoco
+from pomdplite.worlds import Scenario
+from pomdplite.worlds.grasp.simulator import import_mujoco
 
 
 class Stubborn(pl.World):
@@ -25,7 +24,7 @@ class Stubborn(pl.World):
     def step(self, a):
         self.t += 1
         opened = {1: "none", 2: "left"}.get(self.t, "right" if a else "none")
-        return self.outcome({"opened": opened}, "hear-left" if self.t == 1 else None, -1.0)
+        return self.step_result({"opened": opened}, "hear-left" if self.t == 1 else None, -1.0)
 
     @property
     def x(self):
@@ -33,24 +32,74 @@ class Stubborn(pl.World):
 
 
 class Ajar(Stubborn):
-    """The same, but it goes on: nothing is heard on the second listening, which the model calls impossible."""
+    """The same, but it continues: nothing is heard on the second listening, which is impossible in the model."""
 
     def step(self, a):
         self.t += 1
         over = self.t == 5
-        return self.outcome({"opened": "left" if over else "none"}, None if self.t == 2 else "hear-left", -1.0)
+        return self.step_result({"opened": "left" if over else "none"}, None if self.t == 2 else "hear-left", -1.0)
+
+
+@pytest.mark.parametrize("problem", ["tiger", "rocksample-4-4", "grasp"])
+def test_a_control_loop_of_planner_and_world(problem):
+    """The loop of a robot's program: what the world returns is what the planner takes."""
+    model = pl.make_model(problem)
+    planner, world = pl.PomdpLite(model), pl.make_world("model", model)
+    world.reset(seed=1, episode=2)
+    planner.reset(seed=1)
+    discounted, discount = 0.0, 1.0
+    while True:
+        decision = planner.decide()
+        result = world.step(decision.action)
+        planner.update(decision.action, result.y, result.o)
+        assert planner.state == result.y == world.x
+        discounted += discount * result.reward
+        discount *= model.discount
+        if result.terminated or result.truncated:
+            break
+    assert discounted == run_episode(planner, world, 1, 2).discounted
+
+
+def test_a_returned_state_does_not_change_with_later_steps():
+    model = pl.make_model("rocksample-4-4")
+    world = pl.ModelWorld(model)
+    world.reset(0)
+    first = world.step(model.action_index("east"))
+    before = model.describe_state(first.y)
+    world.step(model.action_index("east"))
+    assert model.describe_state(first.y) == before != model.describe_state(world.x)
+
+
+def test_a_world_may_truncate_an_episode():
+    class Impatient(pl.ModelWorld):
+        def reset(self, seed, episode=0):
+            super().reset(seed, episode)
+            self.t = 0
+
+        def step(self, a):
+            self.t += 1
+            return super().step(a)._replace(truncated=self.t == 2)
+
+    played = pl.evaluate("tiger", "pomdp-lite", 5, world=Impatient, beta=100.0)
+    assert played.cut == 5 and played.steps_mean == 2
+
+
+def test_a_scenario_is_read_back_from_its_label():
+    for scenario, label in ((Scenario("tiger"), "tiger"), (Scenario("grasp", "jaco"), "grasp in jaco")):
+        assert scenario.label == label and Scenario.parse(label) == scenario
+    assert Scenario("tiger", Ajar).label == "tiger in Ajar"
 
 
 def test_worlds_are_known_by_name():
-    assert set(WORLDS) == {"model", "gantry", "jaco"}
+    assert set(pl.WORLDS) == {"model", "gantry", "jaco"}
     assert isinstance(pl.make_world("model", pl.Tiger()), pl.ModelWorld)
-    assert planning_problem("grasp", "jaco") == "grasp-jaco" and planning_problem("tiger", "model") == "tiger"
+    assert Scenario("grasp", "jaco").planning_problem == "grasp-jaco" and Scenario("tiger").planning_problem == "tiger"
     with pytest.raises(pl.UsageError, match="no world 'moon'; there are model, gantry, jaco"):
         pl.make_world("moon", pl.Tiger())
 
 
 @pytest.mark.parametrize("planner", ["pomdp-lite", "pomcp", "pomcp-exact", "despot"])
-def test_what_the_model_calls_impossible_is_noted_and_recovered_from(planner):
+def test_impossible_steps_are_noted_and_recovered_from(planner):
     parameters = {"beta": 30} if planner == "pomdp-lite" else {"sims": 20}
     played = pl.evaluate("tiger", planner, 2, world=Ajar, **parameters)
     assert played.problem == "tiger in Ajar"
@@ -90,14 +139,14 @@ def test_a_world_without_mujoco_says_what_to_install(monkeypatch, tmp_path):
         with pytest.raises(pl.PomdpLiteError, match=r"pip install 'pomdplite\[robot\]'"):
             pl.make_world(name, pl.make_model(f"grasp-{name}"))
     study = pl.Study("two places", ["tiger", "grasp in jaco"], ["qmdp"], episodes=1)
-    with pytest.raises(pl.PomdpLiteError, match="simulated by MuJoCo"):
+    with pytest.raises(pl.PomdpLiteError, match="this world needs MuJoCo"):
         study.run(tmp_path / "s.db", workers=1)
-    assert pl.Results.read(tmp_path / "s.db").missing == 2  # told before anything is played
+    assert pl.Results.read(tmp_path / "s.db").missing == 2  # reported before anything is played
 
 
-def test_missing_robot_files_are_told(monkeypatch):
+def test_missing_robot_files_are_reported(monkeypatch):
     pytest.importorskip("mujoco")
-    from pomdplite.worlds import jaco
+    from pomdplite.worlds.grasp import jaco
 
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "dm_control" else real(name))
@@ -126,11 +175,11 @@ def until_stopped(world, action=FORWARD):
 def test_gantry_picks_a_cup_off_the_grid(gantry):
     gantry.place_cup(np.array([0.0043, 0.1834]))
     outcome = until_stopped(gantry)
-    assert outcome.o == gantry.model.observation_index("both") and not outcome.over
+    assert outcome.o == gantry.model.observation_index("both") and not outcome.terminated
     assert np.abs(gantry.cup_place - [0.0043, 0.1834]).max() < 0.003  # a guarded move does not push the cup about
     assert gantry.step(CLOSE).o == gantry.model.observation_index("both")
     outcome = gantry.step(PICK)
-    assert outcome.over and outcome.reward == 100.0 and gantry.success and gantry.data.xpos[gantry._cup][2] > 0.45
+    assert outcome.terminated and outcome.reward == 100.0 and gantry.success and gantry.data.xpos[gantry._cup][2] > 0.45
 
 
 def test_gantry_feels_the_cup_with_the_finger_that_meets_it(gantry):
@@ -152,7 +201,7 @@ def test_gantry_misses_where_there_is_no_cup(gantry):
     gantry.place_cup(np.array([0.0, 0.2]))
     gantry.step(CLOSE)
     outcome = gantry.step(PICK)
-    assert outcome.over and outcome.reward == -100.0 and not gantry.success
+    assert outcome.terminated and outcome.reward == -100.0 and not gantry.success
 
 
 def test_costs_are_those_of_the_true_region(gantry):
@@ -172,8 +221,8 @@ def test_a_cup_that_falls_ends_the_trial(gantry):
     gantry.place_cup(np.array([0.0, 0.6]))
     outcome = gantry.step(FORWARD)
     for _ in range(3):
-        outcome = outcome if outcome.over else gantry.step(FORWARD)
-    assert outcome.over and outcome.reward == -100.0 and not gantry.success
+        outcome = outcome if outcome.terminated else gantry.step(FORWARD)
+    assert outcome.terminated and outcome.reward == -100.0 and not gantry.success
     assert any("fell off the shelf" in note for note in gantry.notes)
 
 
@@ -182,10 +231,10 @@ def test_a_simulation_that_diverges_ends_the_trial(gantry, tmp_path, monkeypatch
     gantry.place_cup(np.array([0.0, 0.2]))
     gantry.data.qvel[:] = np.nan
     outcome = gantry.step(FORWARD)
-    assert outcome.over and outcome.reward == -100.0 and not gantry.success
+    assert outcome.terminated and outcome.reward == -100.0 and not gantry.success
     assert any("diverged" in note for note in gantry.notes) and not list(tmp_path.iterdir())
     gantry.place_cup(np.array([0.0, 0.2]))
-    assert not gantry.step(FORWARD).over  # the next trial is none the worse
+    assert not gantry.step(FORWARD).terminated  # the next trial is unaffected
 
 
 def test_a_shelf_is_not_for_tigers():
@@ -213,13 +262,13 @@ def test_the_camera_sees_the_cup(camera):
     assert seen.shape == (480, 640, 3) and 300 < red.sum() < 100_000
 
 
-def test_no_gl_is_told(gantry, monkeypatch):
+def test_missing_opengl_is_reported(gantry, monkeypatch):
     def refuse(*arguments):
         raise RuntimeError("no display")
 
-    monkeypatch.setattr(gantry, "_renderer", None)
+    monkeypatch.setattr(gantry.camera, "_renderer", None)
     monkeypatch.setattr(gantry._mj, "Renderer", refuse)
-    with pytest.raises(pl.PomdpLiteError, match="cannot draw without a screen here"):
+    with pytest.raises(pl.PomdpLiteError, match="cannot render off-screen here"):
         gantry.picture()
 
 
@@ -279,13 +328,13 @@ def test_jaco_picks_a_cup(jaco):
     assert jaco.step(PICK).reward == 100.0 and jaco.success
 
 
-def test_a_world_says_what_it_is_made_with(jaco):
-    told = setting("grasp in jaco")
-    assert told["robot"].startswith("Kinova Jaco") and told["simulator"].startswith("MuJoCo ")
-    assert "opening 111 mm" in told["gripper and cup"] and told["β"] == f"{jaco.model.beta:g}"
+def test_a_world_reports_its_constants(jaco):
+    constants = Scenario("grasp", "jaco").constants()
+    assert constants["robot"].startswith("Kinova Jaco") and constants["simulator"].startswith("MuJoCo ")
+    assert "opening 111 mm" in constants["gripper and cup"] and constants["β"] == f"{jaco.model.beta:g}"
 
 
-def test_jaco_goes_where_it_is_told(jaco):
+def test_jaco_moves_where_it_is_commanded(jaco):
     jaco.place_cup(np.array([0.0, 0.21]))
     for action in ["+x"] * 7 + ["+y"] * 5 + ["-x"] * 14 + ["-y"] * 5:
         jaco.step(jaco.model.action_index(action))
@@ -303,7 +352,7 @@ def test_the_jacos_geometry_is_that_of_its_hand(jaco):
 
 
 def test_an_arm_that_cannot_reach_says_so(jaco):
-    with pytest.raises(pl.PomdpLiteError, match="cannot bring its palm to"):
+    with pytest.raises(pl.PomdpLiteError, match="cannot move its palm to"):
         jaco._arm_control(np.array([0.0, 2.0, 0.45]))
 
 
@@ -331,4 +380,4 @@ def test_mujoco_that_cannot_be_imported_says_why(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", broken)
     with pytest.raises(pl.PomdpLiteError, match="cannot load OSMesa; try MUJOCO_GL=disable"):
-        mujoco.import_mujoco()
+        import_mujoco()

@@ -19,12 +19,25 @@ from pomdplite.errors import (
     TooLargeError,
     UsageError,
 )
-from pomdplite.experiments import Episode, Evaluation, Results, Step, Study, TuningResult, evaluate, run_episode, tune
+from pomdplite.experiments import (
+    Episode,
+    Evaluation,
+    EvaluationInterrupted,
+    ProgressListener,
+    Results,
+    Step,
+    Study,
+    TuningResult,
+    evaluate,
+    run_episode,
+    tune,
+)
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden, Population, State, independent
 from pomdplite.model.tabular import tabular
 from pomdplite.planners import (
+    PLANNERS,
     BayesOptimal,
     Decision,
     Despot,
@@ -41,12 +54,14 @@ from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, m
 from pomdplite.rng import uniform
 from pomdplite.views.plots import plot
 from pomdplite.views.tables import tables
-from pomdplite.worlds import ModelWorld, Outcome, World, make_world
+from pomdplite.worlds import WORLDS, ModelWorld, StepResult, World, make_world
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "PLANNERS",
     "PROBLEMS",
+    "WORLDS",
     "Battleship",
     "BayesOptimal",
     "Belief",
@@ -56,6 +71,7 @@ __all__ = [
     "Despot",
     "Episode",
     "Evaluation",
+    "EvaluationInterrupted",
     "FactoredBelief",
     "Finding",
     "Grasp",
@@ -68,7 +84,6 @@ __all__ = [
     "ModelWorld",
     "NotConvergingError",
     "NotPomdpLiteError",
-    "Outcome",
     "ParticleBelief",
     "Planner",
     "Pomcp",
@@ -76,6 +91,7 @@ __all__ = [
     "PomdpLite",
     "PomdpLiteError",
     "Population",
+    "ProgressListener",
     "Qmdp",
     "RejectionBelief",
     "Results",
@@ -83,6 +99,7 @@ __all__ = [
     "Sarsop",
     "State",
     "Step",
+    "StepResult",
     "Study",
     "Tiger",
     "TooLargeError",

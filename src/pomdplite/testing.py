@@ -1,4 +1,4 @@
-"""The conformance suite: what every problem and every planner must do. Run it on your own models and planners.
+"""The conformance suite: what every problem and every planner must satisfy. Run it on your own models and planners.
 
 def test_my_robot():
     pomdplite.testing.problem_conforms(MyRobot())
@@ -12,46 +12,47 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs import initial_belief
 from pomdplite.checking.model import check_model
-from pomdplite.experiments import run_episode
-from pomdplite.mdp.sampling import pick
+from pomdplite.experiments import Episode, run_episode
 from pomdplite.model.model import Model
-from pomdplite.model.records import to_words
 from pomdplite.planners.base import Planner
 from pomdplite.views import text
-from pomdplite.worlds import ModelWorld
+from pomdplite.worlds import ModelWorld, StepResult
+
+_MAX_STEPS = 30  # of an episode with random actions
 
 
 def problem_conforms(model: Model, *, episodes: int = 3, seed: int = 0) -> None:
     """Raise AssertionError, or the model's own error, if the model does not conform."""
     check_model(model, states=200, calls=2000).raise_if_wrong()
     world = ModelWorld(model)
-    choices = rng.stream(seed)
     for episode in range(episodes):
-        histories = []
-        for _ in range(2):  # the same seed gives the same world
-            world.reset(seed, episode)
-            belief = initial_belief(model)
-            history = []
-            draws = choices.copy()
-            for _ in range(min(30, model.episode_horizon)):
-                legal = [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(world.x, a)]
-                a = legal[pick(np.full(len(legal), 1 / len(legal)), len(legal), rng.uniform(draws))]
-                x, outcome = world.x, world.step(a)
-                belief.update(x, a, world.x, outcome.o)  # the world never does what the model calls impossible
-                assert np.isfinite(belief.probabilities).all()
-                for block in range(belief.view.table.blocks):
-                    first, last = belief.kernel_model.offsets[block : block + 2]
-                    assert abs(belief.probabilities[first:last].sum() - 1) < 1e-9
-                history.append((a, outcome.y.tobytes(), outcome.o, outcome.reward))
-                if outcome.over:
-                    break
-            histories.append(history)
-        assert histories[0] == histories[1], "the same seed gave two different episodes"
-        rng.uniform(choices)
-    assert text.drawing(model, model.initial_state(), initial_belief(model).marginals())
+        first, again = (_random_episode(world, seed, episode) for _ in range(2))
+        assert first == again, "the same seed gave two different episodes"
+    assert text.drawing(model, model.initial_state(), initial_belief(model).marginals()), "the model draws nothing"
     twin = pickle.loads(pickle.dumps(model))
-    here, there = (to_words(m.state.dtype, m.initial_state()) for m in (model, twin))
-    assert np.array_equal(here, there), "a pickled model starts elsewhere"
+    assert twin.initial_state() == model.initial_state(), "a pickled model has a different initial state"
+
+
+def _random_episode(world: ModelWorld, seed: int, episode: int) -> list[StepResult]:
+    """Play random legal actions, and check the belief after each step."""
+    model = world.model
+    belief = initial_belief(model)
+    draws = rng.stream(seed, episode)
+    results: list[StepResult] = []
+    world.reset(seed, episode)
+    while len(results) < min(_MAX_STEPS, model.episode_horizon):
+        x = world.x
+        legal = legal_actions(model, x)
+        a = legal[int(rng.uniform(draws) * len(legal))]
+        result = world.step(a)
+        results.append(result)
+        belief.update(x, a, result.y, result.o)  # raises if the model calls impossible what its own world did
+        for marginal in belief.marginals():
+            assert np.isfinite(marginal).all(), "a belief is not finite"
+            assert not model.hidden.components or abs(marginal.sum() - 1) < 1e-9, "a belief does not sum to 1"
+        if result.terminated:
+            break
+    return results
 
 
 def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes: int = 3, seed: int = 0) -> None:
@@ -60,18 +61,26 @@ def planner_conforms(make: Callable[[Model], Planner], model: Model, *, episodes
     first = [run_episode(planner, world, seed, i) for i in range(episodes)]
     again = [run_episode(planner, world, seed, i) for i in reversed(range(episodes))][::-1]
     other = [run_episode(make(model), world, seed, i) for i in range(episodes)]
-    for i, episode in enumerate(first):
-        same = (again[i].discounted, again[i].steps, other[i].discounted, other[i].steps)
-        assert same == (episode.discounted, episode.steps) * 2, "the same seed gave two different episodes"
-        assert episode.steps <= model.episode_horizon
+    assert _facts(first) == _facts(again) == _facts(other), "the same seed gave two different episodes"
+    assert all(episode.steps <= model.episode_horizon for episode in first)
     planner.reset(seed)
     decision = planner.decide()
-    legal = [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(model.initial_state(), a)]
+    legal = legal_actions(model, model.initial_state())
     assert decision.action in legal, "an illegal action was chosen"
-    assert sorted(decision.solution.actions.tolist()) == legal, "the decision does not speak of every legal action"
+    assert sorted(decision.solution.actions.tolist()) == legal, "the decision does not cover every legal action"
     assert np.isfinite(decision.solution.q).all() and decision.seconds >= 0
     rows = decision.table()
     assert rows[0].q >= decision.value - 1e-6 and all(abs(r.q - r.reward - r.bonus) < 1e-9 for r in rows)
     twin = pickle.loads(pickle.dumps(planner))
     twin.reset(seed)
-    assert twin.decide().action == decision.action, "a pickled planner decides otherwise"
+    assert twin.decide().action == decision.action, "a pickled planner decides differently"
+
+
+def legal_actions(model: Model, x: object) -> list[int]:
+    """The numbers of the actions that are legal in a state."""
+    return [a for a in range(len(model.actions)) if model.compiled_form.interpreted.legal(x, a)]
+
+
+def _facts(episodes: list[Episode]) -> list[tuple[float, int]]:
+    """Everything that must not depend on time."""
+    return [(episode.discounted, episode.steps) for episode in episodes]

@@ -1,1 +1,1 @@
-"""The commands of the command line, one file each; cli.py registers them."""
+"""The command line: one module per command, assembled in main.py."""

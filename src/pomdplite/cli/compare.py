@@ -1,4 +1,4 @@
-"""`pomdplite compare`: planners side by side on the same episodes."""
+"""`pomdplite compare`: several planners on the same episodes."""
 
 import inspect
 import json
@@ -8,9 +8,10 @@ import typer
 from rich.markup import escape
 
 from pomdplite.cli.console import err, out
-from pomdplite.cli.evaluating import evaluated, summary, warn
+from pomdplite.cli.evaluation import evaluate_with_progress, print_warnings, summary
 from pomdplite.cli.options import (
     ClockOption,
+    JsonOption,
     ProblemArgument,
     SeedOption,
     SimsOption,
@@ -19,46 +20,46 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
-from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
+from pomdplite.errors import UsageError
 from pomdplite.experiments import Evaluation
-from pomdplite.experiments.studies.statistics import Difference, paired_difference
+from pomdplite.experiments.episodes.players import CANNOT_PLAN
+from pomdplite.experiments.statistics import Difference
 from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS, Planner, make_planner
 from pomdplite.views import text
 from pomdplite.views.terminal import print_table
 from pomdplite.views.text import Comparison
-from pomdplite.worlds import planning_model
+from pomdplite.worlds import Scenario
 
 
 def compare(
     problem: ProblemArgument,
-    planners: Annotated[str, typer.Option(help="names, with commas between; the first is what others are compared to")],
-    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2)] = 100,
+    planners: Annotated[str, typer.Option(help="comma-separated names; the others are compared to the first")],
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="number of episodes")] = 100,
     seed: SeedOption = 0,
     time: TimeOption = None,
     sims: SimsOption = None,
     clock: ClockOption = "wall",
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="a parameter of one planner: planner.name=value")
+        list[str] | None, typer.Option("--option", "-o", help="a planner's parameter: planner.name=value; repeatable")
     ] = None,
     world: WorldOption = "model",
     workers: WorkersOption = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Planners side by side on the same episodes, with paired differences."""
-    model = planning_model(problem, world)
+    """Compare planners on the same episodes, with paired differences."""
+    model = Scenario(problem, world).planning_model()
     names = [name.strip() for name in planners.split(",") if name.strip()]
-    chosen = _planners(names, model, option, time, sims)
     results: list[Evaluation] = []
     reasons: dict[str, str] = {}
     interrupted = False
-    for planner in chosen:
+    for planner in _planners(names, model, option, time, sims):
         planner.use_clock(clock)
         try:
-            result, interrupted = evaluated(problem, planner, episodes, seed, workers, world)
-        except KeyboardInterrupt:
+            result, interrupted = evaluate_with_progress(problem, planner, episodes, seed, workers, world)
+        except KeyboardInterrupt:  # before its first episode
             interrupted = True
-        except (TooLargeError, NotConvergingError, UsageError) as error:
+        except CANNOT_PLAN as error:
             reasons[planner.title] = str(error)
             continue
         else:
@@ -72,11 +73,11 @@ def compare(
     elif rows:
         print_table(out, text.comparison_table(rows))
     for result in results:
-        warn(result, model, f"{result.planner}: ")
+        print_warnings(result, model, f"{result.planner}: ")
     for name, reason in reasons.items():
         err.print(f"{name}: – {escape(reason)}", highlight=False, soft_wrap=True)
     if interrupted:
-        err.print("interrupted; a planner that was not finished has fewer episodes")
+        err.print("interrupted; the last planner may have fewer episodes")
         raise typer.Exit(130)
     if not results:
         raise typer.Exit(1)
@@ -85,23 +86,23 @@ def compare(
 def _planners(
     names: list[str], model: Model, options: list[str] | None, time: float | None, sims: int | None
 ) -> list[Planner]:
-    """The planners, each with the budget if it takes one and with its own options."""
+    """The planners, each with its own options, and with the budget if it takes one."""
     if not names:
         raise UsageError("--planners: give at least one name, for example --planners pomdp-lite,pomcp.")
     own: dict[str, list[str]] = {}
     for given in options or ():
         name, dot, rest = given.partition(".")
         if not dot or name not in names:
-            raise UsageError(f"--option {given}: give planner.name=value with one of {', '.join(names)}.")
+            raise UsageError(f"--option {given}: give planner.name=value for one of {', '.join(names)}.")
         own.setdefault(name, []).append(rest)
     made = []
     for name in names:
-        taken = inspect.signature(PLANNERS[name]).parameters if name in PLANNERS else {}
-        budget = {k: v for k, v in (("time", time), ("sims", sims)) if k in taken}
+        accepted = inspect.signature(PLANNERS[name]).parameters if name in PLANNERS else {}
+        budget = {k: v for k, v in (("time", time), ("sims", sims)) if k in accepted}
         made.append(make_planner(name, model, **given_options(own.get(name), **budget)))
     return made
 
 
 def _difference(mine: Evaluation, other: Evaluation) -> Difference | None:
-    """The paired difference; None if one of them was cut short."""
-    return paired_difference(mine.episodes, other.episodes) if len(mine.episodes) == len(other.episodes) else None
+    """The paired difference; None if one of them was interrupted."""
+    return mine.difference(other) if len(mine.episodes) == len(other.episodes) else None

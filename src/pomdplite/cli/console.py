@@ -1,4 +1,4 @@
-"""Where commands write, and how they write a mean while it is under way."""
+"""The consoles that commands print to."""
 
 import math
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 
-from pomdplite.experiments.episodes.evaluate import standard_error
+from pomdplite.experiments.statistics import standard_error
 
-out = Console(emoji=False)  # else beta=0.1:100:log has a picture in it
+out = Console(emoji=False)  # otherwise rich would turn the :log of beta=0.1:100:log into an emoji
 err = Console(stderr=True, emoji=False)
 
 

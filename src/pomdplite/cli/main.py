@@ -1,4 +1,4 @@
-"""The command line: its commands are in commands/; here they are put together, and errors become one line."""
+"""The command line. Each command has a module of its own; here they are assembled, and errors become one line."""
 
 import logging
 import signal
@@ -9,65 +9,71 @@ import typer
 
 import pomdplite
 from pomdplite.cli.bench import bench
+from pomdplite.cli.check import check
 from pomdplite.cli.compare import compare
 from pomdplite.cli.console import err
+from pomdplite.cli.list import list_
 from pomdplite.cli.report import report
 from pomdplite.cli.run import run
-from pomdplite.cli.show import check, list_, show
+from pomdplite.cli.show import show
 from pomdplite.cli.solve import solve
 from pomdplite.cli.tune import tune
 from pomdplite.cli.watch import watch
 from pomdplite.errors import PomdpLiteError, UsageError
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich",
-                  help="Plan when something is hidden but does not change by chance.")  # fmt: skip
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 app.command("list")(list_)
 for command in (show, check, run, compare, solve, watch, bench, report, tune):
     app.command()(command)
 
 
-def _version(value: bool) -> None:
+def _print_version(value: bool) -> None:
     if value:
         typer.echo(pomdplite.__version__)
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="and no more")] = False,
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Plan when something is hidden but does not change by chance."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
-# Typer carries its own copy of click, or uses the installed one; either way this is the base of its errors.
+# Typer bundles its own copy of click, or uses the installed one; either way this is the base of its errors.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
 def main() -> None:
-    """Run the command line: errors in one line, exit code 2 for bad arguments and 1 for a bad model."""
-    _say_what_is_compiled()
-    signal.signal(signal.SIGTERM, _interrupt)  # a batch system's way of saying Ctrl-C
+    """Run the command line: errors in one line, exit code 2 for bad arguments and 1 for other errors."""
+    _announce_compilation()
+    signal.signal(signal.SIGTERM, _interrupt)  # batch systems stop a job this way; treat it like Ctrl-C
     code = 0
     try:
         code = app(standalone_mode=False) or 0
     except _ClickException as error:
-        _complain(error.format_message())
+        _print_error(error.format_message())
         code = 2
-    except SystemError as error:  # how Ctrl-C comes out of a compiled function
+    except SystemError as error:  # Ctrl-C inside a compiled function surfaces like this
         if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
             raise
-        _complain("interrupted")
+        _print_error("interrupted")
         code = 130
     except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted")
+        _print_error("interrupted")
         code = 130
     except typer.Exit as stop:
         code = stop.exit_code
     except UsageError as error:
-        _complain(str(error))
+        _print_error(str(error))
         code = 2
     except PomdpLiteError as error:
-        _complain(str(error))
+        _print_error(str(error))
         code = 1
     sys.exit(code)
 
@@ -76,24 +82,24 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     print(f"pomdplite: {' '.join(message.split())}", file=sys.stderr)
 
 
-def _say_what_is_compiled() -> None:
-    """Compiling takes seconds and happens once: say so while it does."""
+def _announce_compilation() -> None:
+    """Compilation takes seconds and happens once: tell the user when it starts."""
     from numba.core import event
 
     class Listener(event.Listener):  # type: ignore[misc]
-        said = False
+        announced = False
 
         def on_start(self, occurrence: Any) -> None:
-            if not self.said:
-                err.print("[dim]compiling (the first time only; kept on disk for later runs)[/dim]")
-                Listener.said = True
+            if not self.announced:
+                err.print("[dim]compiling (the first time only; cached on disk for later runs)[/dim]")
+                Listener.announced = True
 
         def on_end(self, occurrence: Any) -> None:
-            """Nothing to say."""
+            """Nothing to announce."""
 
     event.register("numba:compile", Listener())
     handler = logging.StreamHandler()

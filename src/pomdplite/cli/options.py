@@ -1,4 +1,4 @@
-"""Arguments that several commands take."""
+"""Arguments and options that several commands share."""
 
 import json
 from typing import Annotated, Any
@@ -7,27 +7,31 @@ import typer
 
 from pomdplite.errors import UsageError
 
-ProblemArgument = Annotated[str, typer.Argument(help="a problem's name, or path.py:Model")]
-PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="see `pomdplite list`")]
-BetaOption = Annotated[float | None, typer.Option(help="weight of exploration; left out, the problem's own")]
-SolverOption = Annotated[str | None, typer.Option(help="auto (left out), exact, uct or uct-tree")]
-TimeOption = Annotated[float | None, typer.Option(help="seconds of search per step; left out, 0.1")]
+ProblemArgument = Annotated[str, typer.Argument(help="problem name, or path.py:Model")]
+PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="planner name; see `pomdplite list`")]
+BetaOption = Annotated[float | None, typer.Option(help="exploration weight; default: the problem's own")]
+SolverOption = Annotated[str | None, typer.Option(help="auto (default), exact, uct or uct-tree")]
+TimeOption = Annotated[float | None, typer.Option(help="search time per step in seconds; default: 0.1")]
 SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
 OtherOptions = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="any other parameter of the planner, name=value")
+    list[str] | None, typer.Option("--option", "-o", help="another planner parameter, as name=value; repeatable")
 ]
 ClockOption = Annotated[
-    str, typer.Option(help="what seconds mean: wall, or cpu (processor time, for comparing on a shared machine)")
+    str, typer.Option(help="how time is measured: wall (wall-clock time) or cpu (processor time, for shared machines)")
 ]
-WorldOption = Annotated[str, typer.Option(help="what actions are executed in: see `pomdplite list`")]
+WorldOption = Annotated[str, typer.Option(help="world in which actions are executed; see `pomdplite list`")]
 SeedOption = Annotated[
-    int, typer.Option(min=-(2**63), max=2**63 - 1, help="names the hidden values and noise of all episodes")
+    int, typer.Option(min=-(2**63), max=2**63 - 1, help="determines hidden values and noise of all episodes")
 ]
-WorkersOption = Annotated[int, typer.Option("--workers", "-w", min=1, help="processes; the result is the same")]
+EpisodesOption = Annotated[int, typer.Option("--episodes", "-n", min=1, help="number of episodes")]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", "-w", min=1, help="number of processes; does not change results")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="print a single JSON object")]
 
 
 def given_options(others: list[str] | None, **options: Any) -> dict[str, Any]:
-    """The options that were given."""
+    """The planner parameters given on the command line."""
     given = {name: value for name, value in options.items() if value is not None}
     for other in others or ():
         name, _, value = other.partition("=")

@@ -7,8 +7,8 @@ import typer
 
 from pomdplite.cli.console import out
 from pomdplite.errors import UsageError
+from pomdplite.experiments.files import is_database
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.store import is_database
 from pomdplite.views.page import report_page
 from pomdplite.views.tables import csv_text, tables
 from pomdplite.views.terminal import print_table

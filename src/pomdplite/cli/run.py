@@ -1,15 +1,16 @@
-"""`pomdplite run`: a planner on a problem, so many episodes."""
+"""`pomdplite run`: evaluate a planner on a problem."""
 
 import json
-from typing import Annotated
 
 import typer
 
 from pomdplite.cli.console import err, out
-from pomdplite.cli.evaluating import evaluated, summary, warn
+from pomdplite.cli.evaluation import evaluate_with_progress, print_warnings, summary
 from pomdplite.cli.options import (
     BetaOption,
     ClockOption,
+    EpisodesOption,
+    JsonOption,
     OtherOptions,
     PlannerOption,
     ProblemArgument,
@@ -24,14 +25,14 @@ from pomdplite.cli.options import (
 from pomdplite.planners import make_planner
 from pomdplite.views import text
 from pomdplite.views.terminal import print_table
-from pomdplite.worlds import planning_model
+from pomdplite.worlds import Scenario
 
 
 def run(
     problem: ProblemArgument,
     planner: PlannerOption = "pomdp-lite",
     beta: BetaOption = None,
-    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1)] = 100,
+    episodes: EpisodesOption = 100,
     seed: SeedOption = 0,
     solver: SolverOption = None,
     time: TimeOption = None,
@@ -40,19 +41,19 @@ def run(
     option: OtherOptions = None,
     world: WorldOption = "model",
     workers: WorkersOption = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Evaluate a planner on a problem."""
-    model = planning_model(problem, world)
+    model = Scenario(problem, world).planning_model()
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     chosen.use_clock(clock)
-    result, interrupted = evaluated(problem, chosen, episodes, seed, workers, world)
+    result, interrupted = evaluate_with_progress(problem, chosen, episodes, seed, workers, world)
     if as_json:
         typer.echo(json.dumps(summary(result)))
     else:
         print_table(out, text.evaluation_table([result]))
         out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
-    warn(result, model)
+    print_warnings(result, model)
     if interrupted:
         err.print(f"interrupted after {len(result.episodes)} of {episodes} episodes")
         raise typer.Exit(130)

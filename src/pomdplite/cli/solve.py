@@ -1,4 +1,4 @@
-"""`pomdplite solve`: a policy, offline, into a file."""
+"""`pomdplite solve`: compute a policy offline and save it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,21 +16,21 @@ from pomdplite.views import text
 
 def solve(
     problem: ProblemArgument,
-    policy: Annotated[Path, typer.Option(help="the file to write")],
-    time: Annotated[float, typer.Option(help="seconds to solve")] = 60.0,
+    policy: Annotated[Path, typer.Option(help="file to write the policy to")],
+    time: Annotated[float, typer.Option(help="time limit in seconds")] = 60.0,
     precision: Annotated[float, typer.Option(help="stop when the bounds are this close")] = 0.001,
 ) -> None:
-    """Solve a problem offline with SARSOP, show the bounds on the way, and keep the policy in a file."""
+    """Solve a problem offline with SARSOP, print bounds on its value, and save the policy."""
     planner = Sarsop(make_model(problem), solve_time=time, precision=precision)
     if not policy.parent.is_dir():
         raise UsageError(f"cannot write {policy}: there is no folder {policy.parent}.")
-    due = 0.0
+    next_report = 0.0
 
     def report(progress: SarsopProgress) -> None:
-        nonlocal due
-        if progress.seconds >= due:
+        nonlocal next_report
+        if progress.seconds >= next_report:
             out.print(text.solving(progress), highlight=False)
-            due = max(1.0, 1.25 * progress.seconds)
+            next_report = max(1.0, 1.25 * progress.seconds)
 
     planner.progress = report
     planner.prepare()
@@ -40,6 +40,6 @@ def solve(
         raise UsageError(f"cannot write {policy}: {error.strerror}.") from None
     low, high = planner.bounds
     out.print(
-        f"value in [{low:.4f}, {high:.4f}], {len(planner.vectors):,} α-vectors, kept in {policy}", highlight=False
+        f"value in [{low:.4f}, {high:.4f}], {len(planner.vectors):,} α-vectors, saved to {policy}", highlight=False
     )
     out.print(f"[dim]pomdplite run {problem} --planner sarsop -o policy={policy}[/dim]", highlight=False)

@@ -1,4 +1,4 @@
-"""`pomdplite tune`: the parameters with which a planner earns most, from episodes that no evaluation uses."""
+"""`pomdplite tune`: find the parameters with which a planner earns most, on held-out episodes."""
 
 import shlex
 import sys
@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from pomdplite.cli.bench import Screen
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import (
     ClockOption,
@@ -20,9 +19,11 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
+from pomdplite.cli.progress import ProgressDisplay
 from pomdplite.errors import PomdpLiteError, UsageError
-from pomdplite.experiments.studies.store import is_database
-from pomdplite.experiments.tuning import tuning
+from pomdplite.experiments import TuningResult
+from pomdplite.experiments.files import is_database
+from pomdplite.experiments.tuning import search
 from pomdplite.experiments.tuning.space import parse_parameter
 from pomdplite.views import text
 from pomdplite.views.mpl import check_format
@@ -33,12 +34,13 @@ from pomdplite.views.terminal import print_table
 def tune(
     problem: ProblemArgument,
     param: Annotated[
-        list[str], typer.Option("--param", help="what to tune: name=low:high, name=low:high:log or name=one,other")
+        list[str],
+        typer.Option("--param", help="what to tune: name=low:high, name=low:high:log or name=choice,choice"),
     ],
     planner: PlannerOption = "pomdp-lite",
-    trials: Annotated[int, typer.Option(min=1, help="values to try, those in the file counted")] = tuning.TRIALS,
-    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="of each trial")] = tuning.EPISODES,
-    seed: Annotated[int, typer.Option(help="names the trials and their held-out episodes")] = 0,
+    trials: Annotated[int, typer.Option(min=1, help="number of trials, including those in the file")] = search.TRIALS,
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="episodes per trial")] = search.EPISODES,
+    seed: Annotated[int, typer.Option(help="determines the trials and their held-out episodes")] = 0,
     time: TimeOption = None,
     sims: SimsOption = None,
     clock: ClockOption = "wall",
@@ -46,49 +48,50 @@ def tune(
     world: WorldOption = "model",
     workers: WorkersOption = 1,
     file: Annotated[
-        Path | None, typer.Option("--out", help="the file of its trials; left out, tune-PROBLEM-PLANNER.db")
+        Path | None,
+        typer.Option("--out", help="file for the trials, resumed if it exists; default: tune-PROBLEM-PLANNER.db"),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="the picture to write; left out, beside the file")] = None,
+    plot: Annotated[Path | None, typer.Option(help="picture to write; default: next to the file")] = None,
 ) -> None:
-    """Tune a planner's parameters on episodes that no evaluation uses; stop and go on at any time."""
-    path = file or tuning.default_file(problem, planner, world)
+    """Tune a planner's parameters on held-out episodes; can be interrupted and resumed."""
+    path = file or search.default_file(problem, planner, world)
     picture = plot or path.with_suffix(".png")
     if not picture.parent.is_dir():
         raise UsageError(f"cannot write {picture}: there is no folder {picture.parent}.")
     if picture.absolute() == path.absolute() or is_database(picture):
-        raise UsageError(f"cannot draw into {picture}: it is a database of trials; give --out or --plot another name.")
+        raise UsageError(f"cannot write a picture to {picture}: it is a database; give --out or --plot another name.")
     check_format(picture)
-    screen = Screen()
+    display = ProgressDisplay(lines=True)
     try:
-        with screen.progress:
-            result = tuning.tune(
+        with display.bars:
+            result = search.tune(
                 problem, planner, [parse_parameter(p) for p in param], trials, path, episodes=episodes, seed=seed,
                 time=time, sims=sims, clock=clock, options=given_options(option), world=world, workers=workers,
-                watcher=screen,
+                listener=display,
             )  # fmt: skip
     except KeyboardInterrupt:
-        if screen.total is None:  # it had not begun
+        if display.total is None:  # it had not started
             raise
         _stopped("interrupted", path)
         raise typer.Exit(130) from None
     except PomdpLiteError:
-        if screen.total is not None:
+        if display.total is not None:
             _stopped("stopped by an error", path)
         raise
     _print(result)
-    out.print("the line for the [[cells]] of a study:", highlight=False, markup=False)
+    out.print("line for the [[cells]] of a study:", highlight=False, markup=False)
     out.print(result.line, highlight=False, markup=False, soft_wrap=True)
     _draw(result, picture)
 
 
-def _print(result: tuning.TuningResult) -> None:
+def _print(result: TuningResult) -> None:
     print_table(out, text.tuning_table(result))
     for line in text.tuning_summary(result):
         out.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
-def _draw(result: tuning.TuningResult, picture: Path) -> None:
-    """A picture, if there is something to draw it with."""
+def _draw(result: TuningResult, picture: Path) -> None:
+    """Write the picture, if matplotlib is installed."""
     try:
         draw(result).savefig(picture, dpi=110)
     except OSError as error:
@@ -100,9 +103,9 @@ def _draw(result: tuning.TuningResult, picture: Path) -> None:
 
 
 def _stopped(why: str, path: Path) -> None:
-    """What there is, and how to go on."""
-    result = tuning.TuningResult.read(path)
+    """Print the results so far, and how to resume."""
+    result = TuningResult.read(path)
     _print(result)
     settled = sum(t.finished or t.pruned for t in result.trials)
-    err.print(f"{why}; trials in {path}: {settled}. To go on:", highlight=False, soft_wrap=True)
+    err.print(f"{why}; trials in {path}: {settled}. To resume:", highlight=False, soft_wrap=True)
     err.print(f"  {shlex.join(['pomdplite', *sys.argv[1:]])}", highlight=False, soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""`pomdplite watch`: one episode, step by step, in text, pictures or a film."""
+"""`pomdplite watch`: one episode, step by step, as text, pictures or a video."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ from pomdplite.views import pictures as drawings
 from pomdplite.views import text
 from pomdplite.views.mpl import require_matplotlib
 from pomdplite.views.video import Video
-from pomdplite.worlds import make_world, planning_model
+from pomdplite.worlds import Scenario, make_world
 
 
 def watch(
@@ -39,12 +39,12 @@ def watch(
     sims: SimsOption = None,
     option: OtherOptions = None,
     world: WorldOption = "model",
-    episode: Annotated[int, typer.Option(min=0, help="which episode of the seed")] = 0,
-    pictures: Annotated[Path | None, typer.Option(help="a folder for one picture per step")] = None,
-    video: Annotated[Path | None, typer.Option(help="a film to write, .gif or .mp4")] = None,
+    episode: Annotated[int, typer.Option(min=0, help="number of the episode")] = 0,
+    pictures: Annotated[Path | None, typer.Option(help="folder to write one picture per step to")] = None,
+    video: Annotated[Path | None, typer.Option(help="video file to write, .gif or .mp4")] = None,
 ) -> None:
-    """Play one episode step by step: map, belief, why, what was observed."""
-    model = planning_model(problem, world)
+    """Play one episode step by step: state, belief, action values, observations."""
+    model = Scenario(problem, world).planning_model()
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     film = Video(video) if video is not None else None
     if pictures is not None or film is not None:
@@ -58,7 +58,7 @@ def watch(
         except OSError as error:
             raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
 
-    def look(step: Step) -> None:
+    def show_step(step: Step) -> None:
         text.print_step(out, model, step)
         if pictures is not None or film is not None:
             figure = drawings.step_figure(model, step, place.picture())
@@ -68,8 +68,8 @@ def watch(
                 film.add(drawings.pixels(figure))
 
     with place:
-        result = run_episode(chosen, place, seed, episode, look)
-    out.rule(align="left", title="end" if not result.cut else f"cut at {result.steps} steps")
+        result = run_episode(chosen, place, seed, episode, show_step)
+    out.rule(align="left", title="end" if not result.cut else f"truncated after {result.steps} steps")
     out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
@@ -83,4 +83,4 @@ def watch(
         out.print(f"{result.steps} pictures in {pictures}", highlight=False)
     if film is not None:
         film.save()
-        out.print(f"film in {film.path}", highlight=False)
+        out.print(f"video in {film.path}", highlight=False)

@@ -1,6 +1,7 @@
 """Records: the memory layout of states and hidden values, and their form as the 8-byte words that kernels see."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,13 @@ def empty_record(dtype: np.dtype[Any]) -> Any:
 
 def to_words(dtype: np.dtype[Any], record: Any) -> Words:
     """A record as words, with padding zeroed and -0.0 made into 0.0, so that equal records are equal words."""
+    layout = _layout(dtype)
+    if layout is not None and isinstance(record, np.void) and record.dtype == dtype:
+        used, doubles = layout
+        words = np.frombuffer(record, np.uint64) & used
+        if len(doubles):
+            words.view(np.float64)[doubles] += 0.0
+        return words
     whole = np.zeros(1, dtype)
     for name in dtype.names or ():
         value = np.asarray(record[name])
@@ -50,4 +58,25 @@ def to_words(dtype: np.dtype[Any], record: Any) -> Words:
 
 def from_words(dtype: np.dtype[Any], words: Words) -> Any:
     """A copy of the record that these words hold."""
-    return np.array(words[: dtype.itemsize // 8]).view(dtype).view(np.recarray)[0]
+    return words[: dtype.itemsize // 8].copy().view(_attribute_dtype(dtype))[0]
+
+
+@cache
+def _layout(dtype: np.dtype[Any]) -> tuple[Words, Any] | None:
+    """The bits of a record that are not padding, and which words are doubles; None if there are shorter floats."""
+    used, doubles = np.zeros(1, dtype), np.zeros(1, dtype)
+    for name in dtype.names or ():
+        field = dtype[name].base
+        if field.kind == "f" and field.itemsize != 8:
+            return None
+        ones = True if field.kind == "b" else np.frombuffer(b"\xff" * field.itemsize, field)[0]
+        used[name] = ones
+        if field.kind == "f":
+            doubles[name] = ones
+    return used.view(np.uint64), np.flatnonzero(doubles.view(np.uint64))
+
+
+@cache
+def _attribute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same layout, with fields that are read and written as attributes."""
+    return np.dtype((np.record, dtype))

@@ -11,8 +11,8 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats
 from pomdplite.experiments.episodes.evaluate import Evaluation
+from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.statistics import LEVEL
 from pomdplite.experiments.studies.tables import (
     BUDGETS,
     Curve,

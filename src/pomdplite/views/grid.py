@@ -6,8 +6,9 @@ experiments/studies/tables.py decides which entries a table has and compares the
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pomdplite.experiments.studies.results import Published, Results
-from pomdplite.experiments.studies.statistics import LEVEL
+from pomdplite.experiments.statistics import LEVEL
+from pomdplite.experiments.studies.published import Published
+from pomdplite.experiments.studies.results import Results
 from pomdplite.experiments.studies.tables import Column, StudyTable, parameter_text
 
 TEST = "two-sided sign-flip test on paired returns, Holm's correction over all pairs of the column"

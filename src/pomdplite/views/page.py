@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pomdplite.experiments.episodes.evaluate import Evaluation
+from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.statistics import LEVEL
 from pomdplite.experiments.studies.tables import Column, Row, StudyTable, evaluations, problems, study_tables, swept
 from pomdplite.views import jinja
 from pomdplite.views.figures import Panel, difference_panels, histogram_panels, sweep_panels, time_panels

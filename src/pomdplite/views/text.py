@@ -11,8 +11,8 @@ from rich.text import Text
 
 from pomdplite.compile.jit import Floats
 from pomdplite.experiments import Evaluation, Step
-from pomdplite.experiments.studies.results import Cell
-from pomdplite.experiments.studies.statistics import Difference
+from pomdplite.experiments.episodes.cell import Cell
+from pomdplite.experiments.statistics import Difference
 from pomdplite.experiments.studies.tables import parameter_text
 from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult

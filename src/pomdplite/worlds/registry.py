@@ -1,85 +1,52 @@
 """Worlds by name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pomdplite.errors import UsageError
 from pomdplite.model.model import Model
-from pomdplite.problems import make_model
 from pomdplite.worlds.base import World
+from pomdplite.worlds.grasp.gantry import GantryWorld
+from pomdplite.worlds.grasp.jaco import JacoWorld
+from pomdplite.worlds.grasp.world import require_grasp
 from pomdplite.worlds.model import ModelWorld
 
-
-def _gantry(model: Model) -> World:
-    from pomdplite.worlds.grasp.gantry import GantryWorld
-
-    return GantryWorld(model)
+WorldMaker = str | Callable[[Model], World]  # a world's name, or a callable such as its class that makes it
 
 
-def _jaco(model: Model) -> World:
-    from pomdplite.worlds.grasp.jaco import JacoWorld
-
-    return JacoWorld(model)
-
-
-def _for_grasp(model: Model) -> None:
-    from pomdplite.worlds.grasp.scene import suited
-
-    suited(model)
-
-
-def _any(model: Model) -> None:
-    """A world for every model."""
+def _accept(model: Model) -> object:
+    """Any model will do."""
+    return model
 
 
 @dataclass(frozen=True)
-class WorldKind:
-    """A named world: how to make it, what it is, and which problem plans for it with a geometry fitted to it."""
+class WorldEntry:
+    """A named world: how to make it, what it is, and which problems are planned with a geometry fitted to it."""
 
     make: Callable[[Model], World]
     about: str
-    fitted: dict[str, str]  # problem -> the same with the world's geometry
-    check: Callable[[Model], None] = _any  # UsageError if the world is not for this model
+    fitted: dict[str, str] = field(default_factory=dict)  # problem -> the same problem with the world's geometry
+    check: Callable[[Model], object] = _accept  # raises UsageError if the world does not support the model
 
 
-WORLDS: dict[str, WorldKind] = {
-    "model": WorldKind(ModelWorld, "the model itself", {}),
-    "gantry": WorldKind(
-        _gantry, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}, _for_grasp
+WORLDS: dict[str, WorldEntry] = {
+    "model": WorldEntry(ModelWorld, "the model itself"),
+    "gantry": WorldEntry(
+        GantryWorld, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}, require_grasp
     ),
-    "jaco": WorldKind(_jaco, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}, _for_grasp),
+    "jaco": WorldEntry(
+        JacoWorld, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}, require_grasp
+    ),
 }
 
 
-WorldMaker = str | Callable[[Model], World]  # a world's name, or what makes it from the model
-
-
-def _kind(name: str) -> WorldKind:
+def world_entry(name: str) -> WorldEntry:
+    """The registered world with this name."""
     if name not in WORLDS:
         raise UsageError(f"no world {name!r}; there are {', '.join(WORLDS)}.")
     return WORLDS[name]
 
 
-def placed(name: str) -> tuple[str, str]:
-    """Problem and world of a name such as "grasp in jaco"; the world is the model where none is named."""
-    problem, _, world = name.partition(" in ")
-    _kind(world := world or "model")
-    return problem, world
-
-
-def planning_problem(problem: str, world: WorldMaker) -> str:
-    """The problem to plan with when acting in this world: the same, with the geometry fitted to the world."""
-    return _kind(world).fitted.get(problem, problem) if isinstance(world, str) else problem
-
-
-def planning_model(problem: str, world: WorldMaker) -> Model:
-    """The model to plan with when acting in this world; UsageError if the world is not for it."""
-    model = make_model(planning_problem(problem, world))
-    if isinstance(world, str):
-        _kind(world).check(model)
-    return model
-
-
 def make_world(world: WorldMaker, model: Model) -> World:
-    """A world by name, or by what makes it, such as its class; for a model that fits it."""
-    return (_kind(world).make if isinstance(world, str) else world)(model)
+    """Make a world for a model, given the world's name or a callable such as its class."""
+    return (world_entry(world).make if isinstance(world, str) else world)(model)

@@ -1,1 +1,1 @@
-"""Playing episodes, in this process or on worker processes."""
+"""Playing episodes: one at a time, many in parallel, and their statistics."""

@@ -13,63 +13,65 @@ from pomdplite.worlds import ModelWorld, World
 
 @dataclass(frozen=True)
 class Episode:
-    """What an episode came to."""
+    """The record of one episode."""
 
     index: int
     discounted: float  # the return Σ γ^t r_t
     undiscounted: float
     steps: int
-    seconds: float  # spent planning: deciding and updating the belief
-    success: bool | None  # None where the problem does not define it
-    cut: bool  # ended by the step limit
-    notes: tuple[str, ...] = ()  # what the planner had to say, each once
-    simulations: int = 0  # of all decisions together
-    model_steps: int = 0  # simulated, of all decisions together
+    seconds: float  # planning time: deciding and updating the belief
+    success: bool | None  # None if the problem does not define it
+    cut: bool  # truncated by the step limit or by the world, before a terminal state
+    notes: tuple[str, ...] = ()  # the planner's and the world's remarks, each once
+    simulations: int = 0  # total over all decisions
+    model_steps: int = 0  # simulated steps, total over all decisions
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an episode as a person would look at it."""
+    """One step of an episode, for display."""
 
     t: int
     x: Any
-    marginals: list[Floats]  # belief about the present hidden values, before the step
+    marginals: list[Floats]  # belief about the current hidden values, before the step
     decision: Decision
     reward: float
     observation: str
     y: Any
     marginals_after: list[Floats]
-    over: bool
+    terminated: bool
+    truncated: bool
 
 
 def rehearse(planner: Planner) -> None:
-    """Prepare the planner and take one step in the model, so that nothing is left to compile in steps that count."""
+    """Prepare the planner and take one step in the model, so that nothing is left to compile when episodes count."""
     planner.prepare()
     world = ModelWorld(planner.model)
     world.reset(0)
     planner.reset()
     action = planner.decide().action
-    outcome = world.step(action)
-    planner._advance(action, outcome.y, outcome.o)
+    result = world.step(action)
+    planner.update(action, result.y, result.o)
 
 
 def run_episode(
-    planner: Planner, world: World, seed: int, index: int, look: Callable[[Step], None] | None = None
+    planner: Planner, world: World, seed: int, index: int, on_step: Callable[[Step], None] | None = None
 ) -> Episode:
-    """Play episode `index` of this seed.
+    """Play episode `index` of this seed, truncated after `model.episode_horizon` steps.
 
-    Where the world is not the model, what happens may be impossible in the model: the belief is then mixed with the
-    prior and the episode goes on, with a note.
+    If the world is not the model, something may happen that is impossible in the model: the belief is then mixed with
+    the prior and the episode continues, with a note.
     """
     model = planner.model
     world.reset(seed, index)
     planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
-    total = plain = seconds = 0.0
-    discount, over, t = 1.0, False, 0
+    discounted = undiscounted = seconds = 0.0
+    discount, t = 1.0, 0
     simulations = model_steps = 0
     notes: dict[str, None] = {}
     limit = model.episode_horizon
-    while not over and t < limit:
+    terminated = truncated = False
+    while not (terminated or truncated):
         started = planner.now()
         decision = planner.decide()
         seconds += planner.now() - started
@@ -77,25 +79,26 @@ def run_episode(
             notes.update(dict.fromkeys(decision.notes))
         simulations += decision.solution.simulations
         model_steps += decision.solution.steps
-        x, before = (planner.state, planner.belief.marginals()) if look else (None, [])
-        outcome = world.step(decision.action)
+        x, before = (planner.state, planner.belief.marginals()) if on_step else (None, [])
+        y, o, reward, terminated, truncated = world.step(decision.action)
         started = planner.now()
         try:
-            planner._advance(decision.action, outcome.y, outcome.o)
+            planner.update(decision.action, y, o)
         except ImpossibleObservationError:
             if world.is_model:
                 raise
-            planner._recover(outcome.y)
+            planner.recover(y)
             notes[f"step {t + 1} was impossible in the model; the belief was mixed with the prior"] = None
         seconds += planner.now() - started
-        total += discount * outcome.reward
-        plain += outcome.reward
+        discounted += discount * reward
+        undiscounted += reward
         discount *= model.discount
-        over = outcome.over
-        if look:
-            look(Step(t, x, before, decision, outcome.reward, model.observation_name(outcome.o), planner.state,
-                      planner.belief.marginals(), over))  # fmt: skip
         t += 1
+        truncated = not terminated and (truncated or t >= limit)
+        if on_step:
+            on_step(Step(t - 1, x, before, decision, reward, model.observation_name(o), planner.state,
+                         planner.belief.marginals(), terminated, truncated))  # fmt: skip
     notes.update(dict.fromkeys(world.notes))
-    success = world.success
-    return Episode(index, total, plain, t, seconds, success, not over, tuple(notes), simulations, model_steps)
+    return Episode(
+        index, discounted, undiscounted, t, seconds, world.success, truncated, tuple(notes), simulations, model_steps
+    )  # fmt: skip

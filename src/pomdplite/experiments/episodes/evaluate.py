@@ -1,7 +1,7 @@
-"""Many episodes, alone or on worker processes, with the same result to the last byte."""
+"""Evaluating a planner over many episodes, alone or on worker processes, with bit-identical results."""
 
 import re
-from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,26 +9,40 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import UsageError
+from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
-from pomdplite.experiments.episodes.parallel import play
+from pomdplite.experiments.episodes.players import LocalPlayers, prepare
+from pomdplite.experiments.episodes.progress import ProgressListener
+from pomdplite.experiments.statistics import Difference, paired_differences, standard_error, t_interval
 from pomdplite.model.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
-from pomdplite.worlds import WorldMaker, planning_model
-
-Z95 = 1.959963984540054  # normal quantile of a 95 % interval
+from pomdplite.worlds import Scenario, WorldMaker
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Returns over episodes, and what they cost."""
 
-    problem: str
-    planner: str
-    parameters: dict[str, Any]
+    cell: Cell
     seed: int
-    episodes: tuple[Episode, ...]
+    episodes: tuple[Episode, ...]  # in order of their index; fewer than `cell.episodes` if interrupted
     preparation_seconds: float
+
+    @property
+    def problem(self) -> str:
+        """The problem, and the world if it is not the model."""
+        return self.cell.problem
+
+    @property
+    def planner(self) -> str:
+        """The planner's name."""
+        return self.cell.planner
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The planner's parameters."""
+        return self.cell.parameters
 
     @property
     def returns(self) -> Floats:
@@ -47,8 +61,8 @@ class Evaluation:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """95 % interval of the mean."""
-        return self.mean - Z95 * self.stderr, self.mean + Z95 * self.stderr
+        """95 % interval of the mean (Student's t)."""
+        return t_interval(self.mean, self.stderr, len(self.episodes))
 
     @property
     def steps_mean(self) -> float:
@@ -62,52 +76,46 @@ class Evaluation:
 
     @property
     def simulations_per_step(self) -> float:
-        """Simulations per step; 0 where the planner does not search."""
+        """Simulations per step; 0 for planners that do not search."""
         return sum(e.simulations for e in self.episodes) / max(1, sum(e.steps for e in self.episodes))
 
     @property
     def success_rate(self) -> float | None:
-        """Share of successful episodes, where the problem defines success."""
+        """Fraction of successful episodes; None if the problem does not define success."""
         known = [e.success for e in self.episodes if e.success is not None]
         return float(np.mean(known)) if known else None
 
     @property
     def cut(self) -> int:
-        """Episodes that the step limit ended."""
+        """Number of truncated episodes."""
         return sum(e.cut for e in self.episodes)
 
     @property
     def notes(self) -> dict[str, int]:
-        """What planners had to say, and in how many episodes; numbers in it are those of the first."""
-        heard: dict[str, tuple[str, int]] = {}
+        """The episodes' notes, and in how many episodes each occurred; numbers in a note are those of the first."""
+        counted: dict[str, tuple[str, int]] = {}
         for episode in self.episodes:
-            for note in {re.sub(r"[\d.e-]+", "#", n): n for n in reversed(episode.notes)}.items():
-                first, count = heard.get(note[0], (note[1], 0))
-                heard[note[0]] = (first, count + 1)
-        return dict(heard.values())
+            for pattern, note in {re.sub(r"[\d.e-]+", "#", n): n for n in reversed(episode.notes)}.items():
+                first, count = counted.get(pattern, (note, 0))
+                counted[pattern] = (first, count + 1)
+        return dict(counted.values())
 
-    def difference(self, other: "Evaluation") -> tuple[float, float]:
-        """Mean paired difference of returns to another planner on the same episodes, and its standard error."""
-        mine, theirs = ({e.index: e.discounted for e in ev.episodes} for ev in (self, other))
-        if self.seed != other.seed or self.problem != other.problem or set(mine) != set(theirs):
+    def difference(self, other: "Evaluation") -> Difference:
+        """Mean paired difference of returns to another planner on the same episodes."""
+        same = {e.index for e in self.episodes} == {e.index for e in other.episodes}
+        if self.seed != other.seed or self.problem != other.problem or not same:
             raise UsageError(
                 "only evaluations of one problem, with the same seed and episodes, can be compared in pairs."
             )
-        gaps = np.array([mine[i] - theirs[i] for i in sorted(mine)])
-        return float(gaps.mean()), standard_error(gaps)
+        return Difference.of(paired_differences(self.episodes, other.episodes))
 
 
-def played_in(problem: str, world: WorldMaker) -> str:
-    """A problem's name in tables, with the world if it is not the model: results of two worlds are two things."""
-    name = world if isinstance(world, str) else getattr(world, "__name__", "a world")
-    return problem if name == "model" else f"{problem} in {name}"
+class EvaluationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `evaluate`; `evaluation` holds the episodes that had finished by then."""
 
-
-def standard_error(values: Floats) -> float:
-    """Standard error of the mean."""
-    if len(values) < 2:
-        return float("inf")
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if np.ptp(values) > 0 else 0.0  # no rounding of equals
+    def __init__(self, evaluation: Evaluation) -> None:
+        super().__init__(f"interrupted after {len(evaluation.episodes)} of {evaluation.cell.episodes} episodes")
+        self.evaluation = evaluation
 
 
 def evaluate(
@@ -118,35 +126,54 @@ def evaluate(
     *,
     workers: int = 1,
     world: WorldMaker = "model",
-    on_episode: Callable[[Episode], None] | None = None,
+    listener: ProgressListener | None = None,
     **parameters: Any,
 ) -> Evaluation:
-    """Play episodes 0 … n−1 of a seed. Episode i meets the same hidden value and noise under every planner.
+    """Play episodes 0 … n−1 of a seed. Episode i has the same hidden value and noise under every planner.
 
-    `planner` is a name, with its parameters as keywords, or a planner object. Episodes are handed to `on_episode`
-    as they finish, in any order; the result holds them in order. `world` is what actions are executed in,
-    by name or by what makes it from the model; a problem given by name is planned with what was fitted to that world.
+    `planner` is a name, with its parameters as keywords, or a planner object. `world` is where actions are executed: a
+    name, or a callable that makes the world from the model. A problem given by name is planned with the model that was
+    fitted to that world. The listener receives episodes as they finish, in any order; the result holds them in order.
+    Ctrl-C raises EvaluationInterrupted, a KeyboardInterrupt that carries the episodes finished so far.
     """
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
-    model = planning_model(problem, world) if isinstance(problem, str) else problem
-    if not isinstance(model, Model):
+    chosen = _planner(problem, planner, world, parameters)
+    scenario = Scenario(problem if isinstance(problem, str) else problem.name, world)
+    cell = Cell(scenario, chosen.title, chosen.parameters, episodes)
+    listener = listener or ProgressListener()
+    prepare(chosen, cell, listener)
+    listener.playing(cell, ())
+    finished: list[Episode] = []
+
+    def evaluation() -> Evaluation:
+        in_order = tuple(sorted(finished, key=lambda e: e.index))
+        return Evaluation(cell, seed, in_order, chosen.preparation_seconds)
+
+    try:
+        with closing(LocalPlayers(workers, listener).play(cell, chosen, seed, range(episodes))) as batches:
+            for batch in batches:
+                finished += batch
+                listener.played(cell, batch)
+    except KeyboardInterrupt:
+        if finished:
+            raise EvaluationInterrupted(evaluation()) from None
+        raise
+    listener.finished(cell)
+    return evaluation()
+
+
+def _planner(problem: str | Model, planner: str | Planner, world: WorldMaker, parameters: dict[str, Any]) -> Planner:
+    """The planner to evaluate: made by name, or the given object if it fits the problem."""
+    if not isinstance(problem, (str, Model)):
         raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
     if isinstance(planner, str):
-        planner = make_planner(planner, model, **parameters)
-    elif not isinstance(planner, Planner):
+        model = Scenario(problem, world).planning_model() if isinstance(problem, str) else problem
+        return make_planner(planner, model, **parameters)
+    if not isinstance(planner, Planner):
         raise UsageError(f"evaluate needs a planner's name or a planner object, not {planner!r}.")
-    elif parameters:
-        raise UsageError(f"parameters {', '.join(parameters)} are for planners given by name.")
-    elif planner.model is not model and isinstance(problem, Model):
-        raise UsageError("the planner was made for another model object than the one to evaluate on.")
-    planner.prepare()
-    finished: list[Episode] = []
-    for batch in play(planner, seed, range(episodes), min(workers, episodes), world):
-        finished += batch
-        if on_episode is not None:
-            for episode in batch:
-                on_episode(episode)
-    finished.sort(key=lambda e: e.index)
-    name = played_in(problem if isinstance(problem, str) else model.name, world)
-    return Evaluation(name, planner.title, planner.parameters, seed, tuple(finished), planner.preparation_seconds)
+    if parameters:
+        raise UsageError(f"parameters are for planners given by name; got {', '.join(parameters)}.")
+    if isinstance(problem, Model) and planner.model is not problem:
+        raise UsageError("the planner was made for a different model object than the one to evaluate on.")
+    return planner

@@ -1,98 +1,75 @@
-"""Episodes in this process or on worker processes: handed out in small batches, given back as they end.
+"""Episodes on local worker processes: handed out in small batches, returned as they finish.
 
-Forked workers inherit the prepared planner; where there is no fork they get a copy and prepare it themselves.
-Which worker plays an episode changes nothing in it, so neither does their number.
+Forked workers inherit the prepared planner; without fork they receive a copy and prepare it themselves. Which worker
+plays an episode changes nothing in it, and neither does the number of workers.
+
+This uses multiprocessing rather than concurrent.futures, because ProcessPoolExecutor cannot
+
+- stop on Ctrl-C while episodes are running: it waits for them, and an episode may take minutes
+- end its workers if the parent is killed: they hold each other's queue open and stay behind as orphans
+- return finished episodes of a batch before the batch is complete, so that a killed program loses little
 """
 
 import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError
-from pomdplite.experiments.episodes.episode import Episode, rehearse, run_episode
+from pomdplite.experiments.episodes.episode import Episode, run_episode
 from pomdplite.planners.base import Planner
 from pomdplite.worlds import WorldMaker, make_world
 
 _BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
-_SEND_SECONDS = 0.02  # episodes that end closer together than this are sent together
+_SEND_SECONDS = 0.02  # episodes that finish within this time of each other are sent together
+_PARENT_CHECK_SECONDS = 2.0
 
 
-@contextmanager
-def plain_interrupts() -> Iterator[None]:
-    """Ctrl-C inside a compiled function comes out as a SystemError; here it is a KeyboardInterrupt again."""
-    try:
-        yield
-    except SystemError as error:
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        raise
-
-
-def play(
-    planner: Planner, seed: int, indices: Sequence[int], workers: int, world: WorldMaker = "model"
-) -> Iterator[list[Episode]]:
-    """Play these episodes, in any order, and give them as they end; an error in a worker is raised here."""
-    with plain_interrupts():
-        rehearse(planner)
-    if workers == 1:
-        with make_world(world, planner.model) as place:
-            for index in indices:
-                with plain_interrupts():
-                    episode = run_episode(planner, place, seed, index)
-                yield [episode]
-    else:
-        yield from _shared_out(planner, seed, indices, workers, world)
-
-
-def _shared_out(
+def play_on_workers(
     planner: Planner, seed: int, indices: Sequence[int], workers: int, world: WorldMaker
-) -> Iterator[list[Episode]]:
+) -> Generator[list[Episode], None, None]:
+    """Play these episodes, in any order, and yield them as they finish; an error in a worker is raised here."""
     context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     waiting = list(reversed(indices))
-    pipes: dict[Any, tuple[Connection, Any]] = {}  # parent's end -> (itself, process)
+    processes: dict[Any, Any] = {}  # by the parent's end of the pipe
     for _ in range(workers):
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(planner, seed, world, theirs), daemon=True)  # type: ignore[attr-defined]
         process.start()
         theirs.close()
-        pipes[ours] = (ours, process)
-    batch = dict.fromkeys(pipes, 1)
+        processes[ours] = process
+    batch_size = dict.fromkeys(processes, 1)
     try:
-        busy = set()
-        for pipe in pipes:
-            busy |= _hand_out(pipe, waiting, 1)
+        busy = {pipe for pipe in processes if _send_batch(pipe, waiting, 1)}
         while busy:
             for pipe in wait(list(busy)):
-                episodes, seconds, error = _receive(pipe, pipes[pipe][1])
+                episodes, seconds, error = _receive(pipe, processes[pipe])
                 yield episodes
                 if error is not None:
                     raise error
                 if seconds is None:
-                    continue  # there is more to come of this batch
+                    continue  # the batch is not complete yet
                 if seconds < _BATCH_SECONDS:
-                    batch[pipe] = min(2 * batch[pipe], 1 + len(waiting) // (2 * workers))
-                busy.discard(pipe)
-                busy |= _hand_out(pipe, waiting, batch[pipe])
+                    batch_size[pipe] = min(2 * batch_size[pipe], 1 + len(waiting) // (2 * workers))
+                if not _send_batch(pipe, waiting, batch_size[pipe]):
+                    busy.discard(pipe)
     finally:
-        for pipe, process in pipes.values():
+        for pipe, process in processes.items():
             pipe.close()
             process.terminate()
-        for _, process in pipes.values():
+        for process in processes.values():
             process.join()
 
 
-def _hand_out(pipe: Any, waiting: list[int], count: int) -> set[Any]:
-    """Give the worker its next episodes; the pipe to wait for, if there were any."""
+def _send_batch(pipe: Any, waiting: list[int], count: int) -> bool:
+    """Send a worker its next episodes; False if there are none left."""
     batch = [waiting.pop() for _ in range(min(count, len(waiting)))]
-    if not batch:
-        return set()
-    pipe.send(batch)
-    return {pipe}
+    if batch:
+        pipe.send(batch)
+    return bool(batch)
 
 
 def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float | None, BaseException | None]:
@@ -106,20 +83,20 @@ def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float | None, Base
 
 
 def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
-    """A worker: play batches until the other end closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which is how it ends its workers
-    planner.prepare()
+    """The worker process: play batches until the parent closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and terminates its workers
+    planner.prepare()  # does nothing in a forked worker
     parent, place = os.getppid(), None
     while True:
-        while not pipe.poll(2.0):
-            if os.getppid() != parent:  # it was killed
+        while not pipe.poll(_PARENT_CHECK_SECONDS):
+            if os.getppid() != parent:  # the parent was killed
                 return
         try:
             batch = pipe.recv()
         except EOFError:
             return
-        started, error = time.perf_counter(), None
+        started, failure = time.perf_counter(), None
         episodes: list[Episode] = []
         sent = started
         try:
@@ -129,6 +106,6 @@ def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> N
                     pipe.send((episodes, None, None))
                     episodes, sent = [], time.perf_counter()
                 episodes.append(run_episode(planner, place, seed, index))
-        except Exception as problem:  # noqa: BLE001  sent to the parent, which raises it
-            error = problem
-        pipe.send((episodes, time.perf_counter() - started, error))
+        except Exception as error:  # noqa: BLE001  raised in the parent
+            failure = error
+        pipe.send((episodes, time.perf_counter() - started, failure))

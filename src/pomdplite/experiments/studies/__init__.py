@@ -1,1 +1,1 @@
-"""Problems × planners × parameters, stored in a SQLite file as they are played."""
+"""Studies: many planners on many problems, stored in a file."""

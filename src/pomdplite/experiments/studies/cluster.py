@@ -1,7 +1,8 @@
 """Episodes on the workers of a dask.distributed cluster: sent out in small batches, stored here as they come back.
 
-The planner is prepared here once, so that who cannot plan says so here and what is solved offline is solved once; it
-travels as its pickle, and a worker keeps the last ones it was sent. What a dying worker had is played by another.
+The planner is prepared here once: a planner that cannot handle the problem fails here, and offline solutions are
+computed once. It is sent as a pickle, and a worker caches the last ones it received. Batches of a worker that dies are
+played by another.
 """
 
 import logging
@@ -11,70 +12,72 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode, rehearse, run_episode
+from pomdplite.experiments.episodes.players import Batches
+from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.studies.provenance import versions
-from pomdplite.experiments.studies.results import Cell
-from pomdplite.experiments.studies.watching import Watcher
 from pomdplite.planners.base import Planner
 from pomdplite.problems import make_model
-from pomdplite.worlds import World, make_world, placed, planning_problem
+from pomdplite.worlds import Scenario, World, WorldMaker, make_world
 
 _CONNECT_SECONDS = 10.0
-_LOOK_SECONDS = 1.0  # between two looks at who is there
-_BATCH_SECONDS = 1.0  # of a batch: long against its way to the worker, short against what a dead worker costs
-_BATCHES_EACH = 2  # batches out for each worker: one being played and one waiting
-_MUST_AGREE = ("pomdplite", "numpy", "numba")  # versions that the workers must share with this process
-_KEPT = 2  # planners that a worker keeps prepared
+_POLL_SECONDS = 1.0  # between two looks at the list of workers
+_BATCH_SECONDS = 1.0  # of a batch: long compared to its transfer, short compared to what a lost worker costs
+_BATCHES_PER_WORKER = 2  # one being played and one queued
+_MUST_AGREE = ("pomdplite", "numpy", "numba")  # packages whose versions must be the same on the workers
+_CACHED = 2  # planners that a worker keeps prepared
 
 
 class ClusterPlayers:
-    """The workers of a scheduler; they may come and go."""
+    """The workers of a scheduler; they may join and leave at any time."""
 
-    def __init__(self, address: str, watcher: Watcher) -> None:
+    def __init__(self, address: str, listener: ProgressListener) -> None:
         try:
             from distributed import Client
         except ImportError:
             raise UsageError("a cluster needs dask.distributed: pip install 'pomdplite[cluster]'.") from None
-        # What distributed logs of lost connections are pages of tracebacks; what matters of them is raised here.
+        # distributed logs pages of tracebacks about lost connections; what matters is raised here.
         for name in list(logging.root.manager.loggerDict):
             if name.split(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        self.address, self._watcher = address, watcher
+        self.address, self._listener = address, listener
         self.place = {"cluster": address}
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError, ImportError) as error:  # what an address that leads nowhere, or is none, comes to
+        except (OSError, ValueError, ImportError) as error:  # unreachable or malformed address
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise PomdpLiteError(f"no dask scheduler answers at {address}: {reason}") from None
 
     def close(self) -> None:
-        """Leave the cluster; batches that are out are given up."""
+        """Disconnect from the cluster; batches under way are abandoned."""
         self._client.close(timeout=_CONNECT_SECONDS)
 
-    def play(self, cell: Cell, planner: Planner, seed: int, indices: Sequence[int]) -> Iterator[list[Episode]]:
+    def play(self, cell: Cell, planner: Planner, seed: int, indices: Sequence[int]) -> Batches:
         """Play these episodes with the prepared planner."""
         waiting, size = list(reversed(indices)), 1
-        out: dict[str, Any] = {}  # by their names, the batches that are being played
+        out: dict[str, Any] = {}  # the batches under way, by their keys
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         agreed = {name: version for name, version in versions().items() if name in _MUST_AGREE}
-        name = uuid.uuid4().hex
-        sent = self._client.submit(_Parcel, pickle.dumps(planner), *_everywhere(cell.problem), name, agreed, pure=False)
+        problem, world = _absolute_problem(cell.scenario), cell.scenario.world
+        arguments = (pickle.dumps(planner), problem, world, uuid.uuid4().hex, agreed)
+        sent = self._client.submit(_SentPlanner, *arguments, pure=False)
         capacity, looked = 0, 0.0
         while waiting or out:
-            if time.monotonic() - looked > _LOOK_SECONDS:
-                capacity, looked = _BATCHES_EACH * self._threads(), time.monotonic()
+            if time.monotonic() - looked > _POLL_SECONDS:
+                capacity, looked = _BATCHES_PER_WORKER * self._threads(), time.monotonic()
             while waiting and len(out) < capacity:
                 batch = [waiting.pop() for _ in range(min(size, len(waiting), 1 + len(waiting) // capacity))]
                 future = self._client.submit(_play, sent, seed, batch, pure=False)
                 out[future.key] = future
                 future.add_done_callback(ended.put)
             try:
-                future = ended.get(timeout=_LOOK_SECONDS)
+                future = ended.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 continue
             episodes, seconds = self._result(future)
@@ -83,24 +86,24 @@ class ClusterPlayers:
             size = max(1, min(2 * size, int(len(episodes) * _BATCH_SECONDS / max(seconds, 1e-9))))
 
     def _threads(self) -> int:
-        """How many batches the cluster plays at once."""
+        """How many batches the cluster can play at once."""
         if self._client.status != "running":
             raise self._lost()
         try:
             threads = sum(self._client.nthreads().values())
-        except (OSError, RuntimeError):  # the connection broke while we asked
+        except (OSError, RuntimeError):  # the connection broke during the request
             raise self._lost() from None
         if threads == 0:
-            self._watcher.note(f"waiting for workers at {self.address}")
+            self._listener.message(f"waiting for workers at {self.address}")
         return threads
 
     def _result(self, future: Any) -> tuple[list[Episode], float]:
-        """What a batch came to, or the reason why it came to nothing."""
+        """The episodes of a batch and the seconds they took; raises the error if the batch failed."""
         from distributed import KilledWorker
 
         if future.status == "finished":
             return future.result()
-        if future.status != "error":  # given up with the connection
+        if future.status != "error":  # cancelled, because the connection was lost
             raise self._lost()
         error = future.exception()
         if isinstance(error, PomdpLiteError):
@@ -113,43 +116,42 @@ class ClusterPlayers:
         return PomdpLiteError(f"the connection to the dask scheduler at {self.address} is lost.")
 
 
-class _Parcel:
-    """A planner on its way to the workers."""
+class _SentPlanner:
+    """A planner as it is sent to the workers."""
 
-    def __init__(self, pickled: bytes, problem: str, world: str, name: str, agreed: dict[str, str]) -> None:
+    def __init__(self, pickled: bytes, problem: str, world: WorldMaker, name: str, agreed: dict[str, str]) -> None:
         self.pickled, self.problem, self.world, self.name, self.agreed = pickled, problem, world, name, agreed
 
 
-_kept: OrderedDict[str, tuple[Planner, World]] = OrderedDict()  # in a worker, by the parcels' names
-_one_at_a_time = threading.Lock()  # planners are not for two threads, and threads would take each other's time
+_cache: OrderedDict[str, tuple[Planner, World]] = OrderedDict()  # in a worker, by the sent planners' names
+_lock = threading.Lock()  # planners are not thread-safe, and threads would take each other's time
 
 
-def _play(parcel: _Parcel, seed: int, indices: list[int]) -> tuple[list[Episode], float]:
-    """In a worker: play these episodes; the seconds that they took."""
-    with _one_at_a_time:
-        planner, world = _unpacked(parcel)
+def _play(sent: _SentPlanner, seed: int, indices: list[int]) -> tuple[list[Episode], float]:
+    """In a worker: play these episodes; also returns the seconds they took."""
+    with _lock:
+        planner, world = _unpacked(sent)
         started = time.perf_counter()
         episodes = [run_episode(planner, world, seed, index) for index in indices]
         return episodes, time.perf_counter() - started
 
 
-def _unpacked(parcel: _Parcel) -> tuple[Planner, World]:
-    if parcel.name not in _kept:
+def _unpacked(sent: _SentPlanner) -> tuple[Planner, World]:
+    if sent.name not in _cache:
         here = versions()
-        for name, version in parcel.agreed.items():
+        for name, version in sent.agreed.items():
             if here[name] != version:
-                raise PomdpLiteError(f"a worker has {name} {here[name]}, but the study is run with {version}.")
-        make_model(parcel.problem)  # a model from a user's file is then known by the name that its pickle has
-        planner: Planner = pickle.loads(parcel.pickled)
+                raise PomdpLiteError(f"a worker has {name} {here[name]}, but this study runs with {version}.")
+        make_model(sent.problem)  # registers the module of a model from a user's file, so that it can be unpickled
+        planner: Planner = pickle.loads(sent.pickled)
         rehearse(planner)
-        _kept[parcel.name] = planner, make_world(parcel.world, planner.model)
-        while len(_kept) > _KEPT:
-            _kept.popitem(last=False)[1][1].close()
-    return _kept[parcel.name]
+        _cache[sent.name] = planner, make_world(sent.world, planner.model)
+        while len(_cache) > _CACHED:
+            _cache.popitem(last=False)[1][1].close()
+    return _cache[sent.name]
 
 
-def _everywhere(cell: str) -> tuple[str, str]:
-    """The problem that is planned with, by a name that means the same in another folder, and the world."""
-    problem, world = placed(cell)
-    file, colon, name = problem.rpartition(":")
-    return f"{Path(file).expanduser().resolve()}:{name}" if colon else planning_problem(problem, world), world
+def _absolute_problem(scenario: Scenario) -> str:
+    """The problem to plan with, under a name that does not depend on the working directory."""
+    file, colon, name = scenario.problem.rpartition(":")
+    return f"{Path(file).expanduser().resolve()}:{name}" if colon else scenario.planning_problem

@@ -1,15 +1,15 @@
-"""With what results were made: versions and machine."""
+"""How results were produced: versions and machine."""
 
 import os
 import platform
 from importlib import metadata
 from pathlib import Path
 
-_PACKAGES = ("pomdplite", "numpy", "numba", "llvmlite")  # that results may depend on
+_PACKAGES = ("pomdplite", "numpy", "numba", "llvmlite")  # packages that results may depend on
 
 
 def versions() -> dict[str, str]:
-    """Of Python, of this library and of what it stands on."""
+    """Versions of Python, this library and its dependencies."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in _PACKAGES}
 
 
@@ -19,10 +19,10 @@ def machine() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The processor's name; Python's own answer is empty on Linux."""
-    about = Path("/proc/cpuinfo")
-    if about.is_file():
-        for line in about.read_text().splitlines():
+    """The processor's name; platform.processor() is empty on Linux."""
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

@@ -1,11 +1,10 @@
 """A study's file: SQLite, one row per episode, written when the episode ends.
 
-Rows survive a kill of the program as soon as they are written (write-ahead log; a power cut may take the last ones).
-A row is named by its cell and the episode's number, and is written once: who comes second with it changes nothing, so
-two programs may fill one file.
+Rows survive a crash of the program as soon as they are written (write-ahead log; a power failure may lose the last
+ones). A row is identified by its cell and the episode's number and is written once; writing it again changes nothing,
+so two programs may fill the same file.
 """
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -13,18 +12,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.errors import UsageError
+from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
+from pomdplite.experiments.files import check_writable, database_errors_reported, source_digest
+from pomdplite.experiments.studies.definition import StudyDefinition
 from pomdplite.experiments.studies.provenance import machine, versions
-from pomdplite.experiments.studies.results import Cell, CellResult, Results
-from pomdplite.experiments.studies.study import Study
+from pomdplite.worlds import Scenario
 
-SCHEMA = 1  # of the tables below; a file with a larger number is from a newer version
-_APPLICATION = 0x504C5445  # "PLTE": what SQLite's header says that the file is for
-_SETTINGS = "settings"  # among a run's facts about its machine
-_PATIENCE = 60.0  # seconds to wait for another program's write
+SCHEMA = 1  # version of the tables below; a file with a larger number is from a newer version
+_APPLICATION = 0x504C5445  # "PLTE": SQLite's application_id of a study's file
+_SETTINGS = "settings"  # key of the problems' constants in a run's machine facts
+_LOCK_TIMEOUT = 60.0  # seconds to wait while another program writes
+_KIND = "study"
 
 _TABLES = """
 CREATE TABLE study (configuration TEXT NOT NULL, title TEXT NOT NULL, seed INTEGER NOT NULL, clock TEXT NOT NULL,
@@ -44,67 +46,110 @@ CREATE VIEW rows AS
 """
 
 
-class Store:
-    """An open file."""
+class StudyHeader(NamedTuple):
+    """What a file says about its study as a whole."""
+
+    configuration: str  # as TOML
+    title: str
+    seed: int
+    clock: str
+
+
+class StudyProvenance(NamedTuple):
+    """How the results in a file were produced, over all runs."""
+
+    versions: dict[str, str]
+    machine: dict[str, str]
+    settings: dict[str, dict[str, str]]  # by problem
+
+
+class CellRow(NamedTuple):
+    """A cell in the file."""
+
+    number: int
+    cell: Cell
+    reason: str | None
+    preparation_seconds: float
+
+
+class StudyStore:
+    """An open study file."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self._db = path, connection
 
     @classmethod
-    def open(cls, path: str | Path) -> "Store":
-        """A file that is there, to read."""
+    def open(cls, path: str | Path) -> Self:
+        """Open an existing file for reading."""
         path = Path(path)
         if not path.is_file():
-            raise UsageError(f"no study's file {path}.")
-        # Without a log beside it nobody is writing, and a file in a folder one may not write to can be read.
+            raise UsageError(f"no study file {path}.")
+        # Without a write-ahead log nobody is writing; `immutable` then lets us read in a folder we may not write to.
         still = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
         uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
-        with _connected(path, uri) as store:
-            if not store._is_study():
+        with cls._connected(path, uri) as store:
+            if not store._holds_study():
                 raise UsageError(f"{path} is empty: it holds no study.")
         return store
 
     @classmethod
-    def create(cls, path: str | Path, study: Study) -> "Store":
-        """The study's file to write to: a new one, or one that this study was begun in."""
+    def create(cls, path: str | Path, study: StudyDefinition) -> Self:
+        """Open the study's file for writing: a new one, or one in which this study was started."""
         path = Path(path)
         check_writable(path)
-        with _connected(path, f"{path.absolute().as_uri()}?mode=rwc") as store:
-            if not store._is_study():
-                store._use_log()
+        with cls._connected(path, f"{path.absolute().as_uri()}?mode=rwc") as store:
+            if not store._holds_study():
+                store._use_write_ahead_log()
                 with store._transaction():
-                    if not store._is_study():  # another program may have been faster
-                        store._begin(study)
+                    if not store._holds_study():  # another program may have been faster
+                        store._create_tables(study)
             store._db.execute("PRAGMA synchronous = NORMAL")
-            store._must_be_of(study)
+            store._check_same_study(study)
             store._grow_to(study)
         return store
 
-    def __enter__(self) -> "Store":
+    @classmethod
+    @contextmanager
+    def _connected(cls, path: Path, uri: str) -> Iterator[Self]:
+        """An open file to inspect; closed again on an error."""
+        with database_errors_reported(path, _KIND):
+            connection = sqlite3.connect(uri, timeout=_LOCK_TIMEOUT, isolation_level=None, uri=True)
+            try:
+                yield cls(path, connection)
+            except BaseException:
+                connection.close()
+                raise
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        with told(self.path):
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        with database_errors_reported(self.path, _KIND):
             self._db.close()
 
+    # ------------------------------------------------------------------ writing
+
     def begin_run(self, place: dict[str, str], settings: dict[str, dict[str, str]]) -> None:
-        """Note who plays now, on what: versions, machine and `place`, and what the problems are made with."""
+        """Record a run: versions, machine and `place` (workers or cluster), and the problems' constants."""
         where = {**machine(), **place, _SETTINGS: settings}
         row = (time.strftime("%Y-%m-%d %H:%M:%S%z"), json.dumps(versions()), json.dumps(where, ensure_ascii=False))
-        with told(self.path):
-            self._db.execute("INSERT INTO runs VALUES (?, ?, ?)", row)
+        self._execute("INSERT INTO runs VALUES (?, ?, ?)", row)
 
     def add(self, number: int, episodes: Sequence[Episode]) -> None:
-        """Write the episodes of a cell, those that are not there yet."""
+        """Write those episodes of a cell that are not stored yet."""
         rows = [
             (number, e.index, e.discounted, e.undiscounted, e.success, e.steps, e.cut, e.seconds, e.simulations,
              e.model_steps, json.dumps(e.notes, ensure_ascii=False))
             for e in episodes
         ]  # fmt: skip
-        with told(self.path):
+        with database_errors_reported(self.path, _KIND):
             try:
                 self._write(rows)
-            except KeyboardInterrupt:  # the episodes have been played: they are not lost to a Ctrl-C just now
+            except KeyboardInterrupt:  # the episodes have been played: a Ctrl-C at this moment must not lose them
                 self._write(rows)
                 raise
 
@@ -112,79 +157,88 @@ class Store:
         with self._transaction():
             self._db.executemany("INSERT OR IGNORE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def set_prepared(self, number: int, seconds: float) -> None:
-        """How long a cell's planner took to prepare; the first time counts."""
-        with told(self.path):
-            self._db.execute(
-                "UPDATE cells SET preparation_seconds = ? WHERE cell = ? AND preparation_seconds IS NULL",
-                (seconds, number),
-            )
+    def set_preparation_seconds(self, number: int, seconds: float) -> None:
+        """Record how long a cell's planner took to prepare; the first value is kept."""
+        self._execute(
+            "UPDATE cells SET preparation_seconds = ? WHERE cell = ? AND preparation_seconds IS NULL", (seconds, number)
+        )
 
     def set_reason(self, number: int, reason: str) -> None:
-        """Why a cell cannot be played."""
-        with told(self.path):
-            self._db.execute("UPDATE cells SET reason = ? WHERE cell = ? AND reason IS NULL", (reason, number))
+        """Record why a cell cannot be played."""
+        self._execute("UPDATE cells SET reason = ? WHERE cell = ? AND reason IS NULL", (reason, number))
+
+    # ------------------------------------------------------------------ reading
 
     def reason(self, number: int) -> str | None:
-        """Why a cell cannot be played, if it cannot."""
-        with told(self.path):
-            return self._db.execute("SELECT reason FROM cells WHERE cell = ?", (number,)).fetchone()[0]
+        """Why a cell cannot be played; None if it can."""
+        return self._execute("SELECT reason FROM cells WHERE cell = ?", (number,))[0][0]
 
     def episodes(self, number: int) -> tuple[Episode, ...]:
-        """What is there of a cell, in order."""
-        with told(self.path):
-            rows = self._db.execute(
-                "SELECT episode, discounted, undiscounted, steps, seconds, success, cut, notes, simulations, "
-                "model_steps FROM episodes WHERE cell = ? ORDER BY episode", (number,),
-            ).fetchall()  # fmt: skip
-            return tuple(_episode(*row) for row in rows)
+        """The stored episodes of a cell, in order."""
+        rows = self._execute(
+            "SELECT episode, discounted, undiscounted, steps, seconds, success, cut, notes, simulations, "
+            "model_steps FROM episodes WHERE cell = ? ORDER BY episode", (number,),
+        )  # fmt: skip
+        return tuple(_episode(*row) for row in rows)
 
-    def results(self) -> Results:
-        """Everything that is there."""
-        with told(self.path):
-            configuration, title, seed, clock = self._db.execute(
-                "SELECT configuration, title, seed, clock FROM study"
-            ).fetchone()
-            runs = self._db.execute("SELECT versions, machine FROM runs ORDER BY rowid").fetchall()
-            cells = tuple(
-                CellResult(row.cell, self.episodes(row.number), row.reason, row.preparation_seconds)
-                for row in self._cells()
-            )
-            made_with, machines = ([json.loads(run[i]) for run in runs] for i in range(2))
-            settings: dict[str, dict[str, str]] = {}
-            for run in machines:
-                settings |= run.pop(_SETTINGS, {})
-            return Results(title, seed, clock, cells, configuration, _all_of(made_with), _all_of(machines), settings)
+    def cells(self) -> list[CellRow]:
+        """The cells, in the study's order."""
+        rows = self._execute(
+            "SELECT cell, problem, planner, parameters, episodes, reason, preparation_seconds FROM cells ORDER BY cell"
+        )
+        return [
+            CellRow(number, Cell(Scenario.parse(problem), planner, json.loads(parameters), episodes), reason, s or 0.0)
+            for number, problem, planner, parameters, episodes, reason, s in rows
+        ]
 
-    def _is_study(self) -> bool:
-        """Whether there is a study in the file; False if it is new. Anything else is refused."""
+    def header(self) -> StudyHeader:
+        """The study's configuration, title, seed and clock."""
+        return StudyHeader(*self._execute("SELECT configuration, title, seed, clock FROM study")[0])
+
+    def provenance(self) -> StudyProvenance:
+        """Versions, machines and constants of all runs."""
+        runs = self._execute("SELECT versions, machine FROM runs ORDER BY rowid")
+        library_versions, machines = ([json.loads(run[i]) for run in runs] for i in range(2))
+        settings: dict[str, dict[str, str]] = {}
+        for run in machines:
+            settings |= run.pop(_SETTINGS, {})
+        return StudyProvenance(_merged(library_versions), _merged(machines), settings)
+
+    def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with database_errors_reported(self.path, _KIND):
+            return self._db.execute(statement, values).fetchall()
+
+    # ------------------------------------------------------------------ the file as a whole
+
+    def _holds_study(self) -> bool:
+        """Whether the file holds a study; False if it is new. Anything else is an error."""
         if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
             return False
         if self._db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-            raise UsageError(f"{self.path} is a database, but not a study's.")
+            raise UsageError(f"{self.path} is a database, but not a study file.")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA:
             raise UsageError(
-                f"{self.path} was written by a newer version of pomdplite (format {version}; this one knows {SCHEMA})."
+                f"{self.path} was written by a newer version of pomdplite (format {version}; this one reads {SCHEMA})."
             )
         found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(found)
         return True
 
-    def _use_log(self) -> None:
-        """Write-ahead log; changing to it does not wait for another program as other statements do."""
-        patience = time.monotonic() + _PATIENCE
+    def _use_write_ahead_log(self) -> None:
+        """Switch to the write-ahead log; unlike other statements, this one does not wait for other programs."""
+        deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError:
-                if time.monotonic() > patience:
+                if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
 
-    def _begin(self, study: Study) -> None:
+    def _create_tables(self, study: StudyDefinition) -> None:
         for statement in _TABLES.split(";\n"):
             self._db.execute(statement)
         row = (study.toml(), study.title, study.seed, study.clock, json.dumps(_sources(study)))
@@ -196,31 +250,22 @@ class Store:
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
 
-    def _must_be_of(self, study: Study) -> None:
-        """Refuse a file of another study; words do not matter, and there may be more episodes."""
-        seed, clock, sources = self._db.execute("SELECT seed, clock, sources FROM study").fetchone()
-        difference = None
-        if seed != study.seed:
-            difference = f"its seed is {seed}, not {study.seed}"
-        elif clock != study.clock:
-            difference = f"its clock is {clock}, not {study.clock}"
-        else:
-            difference = _difference([row.cell for row in self._cells()], study.cells)
-        if difference is None:
-            stored = json.loads(sources)
-            changed = [problem for problem, source in _sources(study).items() if stored.get(problem) != source]
-            difference = f"the file of {changed[0]} has changed since" if changed else None
+    def _check_same_study(self, study: StudyDefinition) -> None:
+        """Refuse a file of another study; titles and notes may differ, and there may be more episodes."""
+        stored = [row.cell for row in self.cells()]
+        sources = json.loads(self._db.execute("SELECT sources FROM study").fetchone()[0])
+        difference = _difference(self.header(), stored, sources, study)
         if difference is not None:
-            raise UsageError(f"{self.path} holds another study: {difference}. Give another file.")
-        for row, cell in zip(self._cells(), study.cells, strict=True):
-            if row.cell.episodes > cell.episodes:
+            raise UsageError(f"{self.path} holds another study: {difference}. Choose another file.")
+        for there, cell in zip(stored, study.cells, strict=True):
+            if there.episodes > cell.episodes:
                 raise UsageError(
-                    f"{self.path} is for {row.cell.episodes:,} episodes of {_described(cell)} already, more than "
-                    f"{cell.episodes:,}: ask for as many (--episodes), or give another file."
+                    f"{self.path} already asks for {there.episodes:,} episodes of {cell.label}, more than "
+                    f"{cell.episodes:,}: ask for at least as many (--episodes), or choose another file."
                 )
 
-    def _grow_to(self, study: Study) -> None:
-        """Want more episodes of the same cells, if the study does, and take over its words."""
+    def _grow_to(self, study: StudyDefinition) -> None:
+        """Take over the study's number of episodes, if larger, and its title and notes."""
         more = [(c.episodes, n, c.episodes) for n, c in enumerate(study.cells)]
         with self._transaction():
             self._db.executemany("UPDATE cells SET episodes = ? WHERE cell = ? AND episodes < ?", more)
@@ -228,16 +273,6 @@ class Store:
                 "UPDATE study SET configuration = ?, title = ? WHERE configuration <> ?",
                 (study.toml(), study.title, study.toml()),
             )
-
-    def _cells(self) -> list["_CellRow"]:
-        """The cells, in the study's order."""
-        return [
-            _CellRow(number, Cell(problem, planner, json.loads(parameters), episodes), reason, seconds or 0.0)
-            for number, problem, planner, parameters, episodes, reason, seconds in self._db.execute(
-                "SELECT cell, problem, planner, parameters, episodes, reason, preparation_seconds FROM cells "
-                "ORDER BY cell"
-            )
-        ]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -250,106 +285,44 @@ class Store:
         self._db.execute("COMMIT")
 
 
-class _CellRow(NamedTuple):
-    """A cell as it stands in the file."""
-
-    number: int
-    cell: Cell
-    reason: str | None
-    preparation_seconds: float
-
-
-def is_database(path: Path) -> bool:
-    """Whether there is a database in a file, which nothing else may overwrite."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written to."""
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}.")
-    if path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a folder.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"cannot write {path}: no permission.")
-
-
-@contextmanager
-def told(path: Path, kind: str = "study") -> Iterator[None]:
-    """What SQLite complains of, in words."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise PomdpLiteError(f"cannot use {path}: {error}.") from None
-    except sqlite3.DatabaseError as error:
-        raise PomdpLiteError(f"{path} is damaged, or not a {kind}'s file: {error}.") from None
-
-
-@contextmanager
-def _connected(path: Path, uri: str) -> Iterator[Store]:
-    """An open file, to look at; closed again if it is refused."""
-    with told(path):
-        connection = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
-        try:
-            yield Store(path, connection)
-        except BaseException:
-            connection.close()
-            raise
-
-
 def _episode(
-    index: int,
-    discounted: float,
-    undiscounted: float,
-    steps: int,
-    seconds: float,
-    success: int | None,
-    cut: int,
-    notes: str,
-    simulations: int,
-    model_steps: int,
-) -> Episode:
+    index: int, discounted: float, undiscounted: float, steps: int, seconds: float, success: int | None, cut: int,
+    notes: str, simulations: int, model_steps: int,
+) -> Episode:  # fmt: skip
     """An episode from its row."""
     succeeded = None if success is None else bool(success)
-    said = tuple(json.loads(notes))
-    return Episode(
-        index, discounted, undiscounted, steps, seconds, succeeded, bool(cut), said, simulations, model_steps
-    )  # fmt: skip
+    return Episode(index, discounted, undiscounted, steps, seconds, succeeded, bool(cut), tuple(json.loads(notes)),
+                   simulations, model_steps)  # fmt: skip
 
 
-def _difference(stored: Sequence[Cell], given: Sequence[Cell]) -> str | None:
-    """What other cells they are, in words; None if they are the same."""
-    there, wanted = ({cell.key: cell for cell in cells} for cells in (stored, given))
+def _difference(
+    header: StudyHeader, stored: Sequence[Cell], sources: dict[str, str], study: StudyDefinition
+) -> str | None:
+    """How a stored study differs from the given one; None if they are the same."""
+    if header.seed != study.seed:
+        return f"its seed is {header.seed}, not {study.seed}"
+    if header.clock != study.clock:
+        return f"its clock is {header.clock}, not {study.clock}"
+    there, wanted = ({cell.key: cell for cell in cells} for cells in (stored, study.cells))
     for key, cell in wanted.items():
         if key not in there:
-            return f"it has no {_described(cell)}"
+            return f"it does not contain {cell.label}"
     for key, cell in there.items():
         if key not in wanted:
-            return f"it has {_described(cell)}, which this one has not"
-    return None if list(there) == list(wanted) else "its cells are in another order"
+            return f"it contains {cell.label}, which this study does not"
+    if list(there) != list(wanted):
+        return "its cells are in a different order"
+    changed = [problem for problem, digest in _sources(study).items() if sources.get(problem) != digest]
+    return f"the source file of {changed[0]} has changed" if changed else None
 
 
-def _described(cell: Cell) -> str:
-    parameters = ", ".join(f"{name} = {value}" for name, value in cell.parameters.items())
-    return f"{cell.planner} on {cell.problem}" + (f" with {parameters}" if parameters else "")
+def _sources(study: StudyDefinition) -> dict[str, str]:
+    """Digests of the users' own files that define problems of the study."""
+    found = {cell.problem: source_digest(cell.problem) for cell in study.cells}
+    return {problem: digest for problem, digest in found.items() if digest is not None}
 
 
-def _sources(study: Study) -> dict[str, str]:
-    """For problems from the user's own files, what is in those files."""
-    found = {cell.problem: source_of(cell.problem) for cell in study.cells}
-    return {problem: source for problem, source in found.items() if source is not None}
-
-
-def source_of(problem: str) -> str | None:
-    """A digest of the user's own file that a problem is from; None for those of the library."""
-    file = Path(problem.rpartition(":")[0]).expanduser()
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" else None
-
-
-def _all_of(runs: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The facts of all runs; where they differ, each value once."""
+def _merged(runs: Sequence[dict[str, str]]) -> dict[str, str]:
+    """The facts of all runs; where they differ, each distinct value once."""
     names = dict.fromkeys(name for run in runs for name in run)
     return {name: " / ".join(dict.fromkeys(run[name] for run in runs if name in run)) for name in names}

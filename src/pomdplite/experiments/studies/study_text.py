@@ -1,6 +1,6 @@
-"""A study's TOML text: its content, and the line on which something stands, for errors that name it.
+"""A study's TOML text: its content, and line numbers for error messages.
 
-Python's TOML reader tells the line of a syntax error but not that of a key, so keys are looked up in the text.
+Python's TOML parser reports the line of a syntax error but not those of keys, so keys are located in the text.
 """
 
 import itertools
@@ -16,7 +16,7 @@ _KEY = re.compile(r"""^\s*([\w."'-]+(?:\s*\.\s*[\w."'-]+)*)\s*=""")
 
 
 class StudyText:
-    """A text with a name; without a text (a study made in Python) errors name the block and the key alone."""
+    """A text with a name; without a text (a study defined in Python) errors give only the block and the key."""
 
     def __init__(self, name: str, text: str | None = None) -> None:
         self.name, self._lines = name, (text or "").splitlines()
@@ -30,7 +30,7 @@ class StudyText:
                 raise UsageError(f"{name}, line {line}: {str(error).split(' (at ')[0]}.") from None
 
     def error(self, message: str, block: int | None, *keys: str) -> UsageError:
-        """The error with its place: a key (of a table), or a value in a list, in the block with this number."""
+        """An error with its location: a key (of a table), or a value in a list, in the block with this number."""
         line = self._line(block, keys)
         if line is not None:
             return UsageError(f"{self.name}, line {line}: {message}")
@@ -38,7 +38,7 @@ class StudyText:
         return UsageError(f"{self.name}{where}: {message}")
 
     def _line(self, block: int | None, keys: tuple[str, ...]) -> int | None:
-        """The most exact line there is: of the key, of its table or list, of the default at the top, of the block."""
+        """The most specific line known: of the key, its table or list, the default at the top, or the block."""
         here = [entry for entry in self._entries() if entry.block == block]
         lines = {entry.path: entry.line for entry in reversed(here)}
         if keys in lines:
@@ -49,7 +49,7 @@ class StudyText:
             return self._line(None, keys)
         return here[0].line if here and block is not None else None
 
-    def _entries(self) -> Iterator["_Entry"]:
+    def _entries(self) -> Iterator["_TextEntry"]:
         """Every header and key."""
         block: int | None = None
         table: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class StudyText:
         for line, text in enumerate(self._lines, 1):
             header, key = _HEADER.match(text), _KEY.match(text)
             if key:
-                yield _Entry(block, table + _split(key[1]), line)
+                yield _TextEntry(block, table + _split(key[1]), line)
             elif header:
                 names = _split(header[2])
                 if header[1] == "[[" and names == ("cells",):
@@ -65,10 +65,10 @@ class StudyText:
                 elif names[0] != "cells":
                     block = None
                 table = names[1:] if names[0] == "cells" else names
-                yield _Entry(block, table, line)
+                yield _TextEntry(block, table, line)
 
     def _line_with(self, word: str, first: int) -> int:
-        """The line of a word in the table or list that starts on line `first`; that line if it is not to be found."""
+        """The line of a word in the table or list that starts on line `first`; that line if the word is not found."""
         whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
         for line in range(first, len(self._lines) + 1):
             text = self._lines[line - 1]
@@ -79,11 +79,11 @@ class StudyText:
         return first
 
 
-class _Entry(NamedTuple):
+class _TextEntry(NamedTuple):
     """A header or a key."""
 
     block: int | None  # the number of its [[cells]] block; None at the top
-    path: tuple[str, ...]  # its name in there; empty for the block's header
+    path: tuple[str, ...]  # its key path in the block; empty for the block's header
     line: int
 
 

@@ -1,6 +1,6 @@
-"""A study's results laid out as in the paper's Table I, planners down and problems across, with the comparisons made.
+"""A study's results laid out as in the paper's Table I, planners by problems, with the statistical comparisons.
 
-This says what stands where and what it means; views/grid.py and views/figures.py put it into words and figures.
+This decides what appears where; views/grid.py and views/figures.py render it.
 """
 
 import math
@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.evaluate import Evaluation
-from pomdplite.experiments.studies.results import Cell, CellResult, Published, Results
-from pomdplite.experiments.studies.statistics import FLIPS, LEVEL, Difference, holm, paired_difference
+from pomdplite.experiments.statistics import FLIPS, LEVEL, Difference, holm, paired_differences, sign_flip_p
+from pomdplite.experiments.studies.published import Published
+from pomdplite.experiments.studies.results import CellResult, Results
 
 BUDGETS = ("time", "sims")  # parameters that limit the work of a step
 _AXES = {
@@ -22,7 +24,7 @@ _AXES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A planner, with the parameters that tell its rows apart."""
+    """A planner, with the parameters that distinguish its rows."""
 
     planner: str
     parameters: tuple[tuple[str, Any], ...] = ()
@@ -41,16 +43,16 @@ class Entry:
     evaluation: Evaluation | None  # None before the first episode
     best: bool = False  # the highest mean of the column
     difference: Difference | None = None  # to the best; None for the best itself, or without common episodes
-    p: float | None = None  # of that difference, corrected for the column's comparisons
+    p: float | None = None  # p value of that difference, corrected for the column's comparisons
 
     @property
     def finished(self) -> bool:
-        """Whether all is done that can be done."""
+        """Whether all episodes are played, or the planner cannot handle the problem."""
         return self.result.reason is not None or len(self.result.episodes) >= self.result.cell.episodes
 
     @property
     def equal(self) -> bool:
-        """Not distinguishable from the best: not worse at the level of the test."""
+        """Whether it is not distinguishable from the best: not significantly worse."""
         if self.difference is None or self.p is None:
             return False
         return self.p >= LEVEL or self.difference.mean > 0
@@ -62,7 +64,7 @@ class Column:
 
     problem: str
     entries: tuple[Entry | None, ...]
-    rated: bool = False  # whether published numbers beside it have success rates
+    rated: bool = False  # whether the published numbers include success rates
 
     @property
     def played(self) -> list[Evaluation]:
@@ -71,23 +73,23 @@ class Column:
 
     @property
     def success(self) -> bool:
-        """Whether success rates tell anything: some episode had no success, or published ones stand beside them."""
+        """Whether to show success rates: some episode failed, or published rates are shown next to them."""
         return self.rated or any(e.success_rate is not None and e.success_rate < 1 for e in self.played)
 
     @property
     def digits(self) -> int:
-        """Decimals that show the first digit of the middle standard error; two, as in the paper, or more."""
+        """Decimals that show the first digit of the median standard error; at least two, as in the paper."""
         errors = sorted(e.stderr for e in self.played if 0 < e.stderr < math.inf)
         return min(6, max(2, -math.floor(math.log10(errors[len(errors) // 2])))) if errors else 2
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """DistinctSteps, columns, and what the reader must know."""
+    """Rows and columns, with the budget they share."""
 
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
-    budget: tuple[str, Any] | None = None  # of all entries, where the study has a table for each of several
+    budget: tuple[str, Any] | None = None  # of all entries, if the study has one table per budget
 
     @property
     def entries(self) -> list[Entry]:
@@ -96,19 +98,19 @@ class StudyTable:
 
     @property
     def reasons(self) -> list[str]:
-        """Why planners cannot, each once, in the order of their numbers 1, 2, …"""
+        """Why planners cannot handle problems, each reason once, in the order of their footnotes 1, 2, …"""
         return list(dict.fromkeys(e.result.reason for e in self.entries if e.result.reason is not None))
 
     @property
     def unfinished(self) -> int:
-        """Entries that lack episodes."""
+        """The number of entries with missing episodes."""
         return sum(not e.finished for e in self.entries)
 
 
 def study_tables(results: Results) -> list[StudyTable]:
-    """The study's tables: one, or one for each budget where several planners were given several budgets.
+    """The study's tables: one, or one per budget if several planners were given several budgets.
 
-    Planners without a budget stand in each.
+    Planners without a budget appear in each.
     """
     names = varying(results)
     for budget in BUDGETS:
@@ -145,9 +147,9 @@ def _table(
 def compared(entries: list[Entry | None]) -> list[Entry | None]:
     """The column with its best entry marked and the others compared to it.
 
-    An entry that still lacks episodes can be the best only where all do: a lucky first episode is no record. Which one
-    is the best is known from the same returns, so every pair counts as a comparison, not only those with the best:
-    else, of ten planners that are alike, one would be called worse in one study of seven.
+    An unfinished entry can be the best only if all are unfinished: one lucky episode does not make a planner the best.
+    The best is chosen from the same returns, so every pair counts as a comparison, not only those with the best:
+    otherwise, of ten equal planners, one would be called worse in one study out of seven.
     """
     means = {i: (e.finished, e.evaluation.mean) for i, e in enumerate(entries) if e is not None and e.evaluation}
     if not means:
@@ -157,24 +159,28 @@ def compared(entries: list[Entry | None]) -> list[Entry | None]:
     marked = list(entries)
     pairs = len(means) * (len(means) - 1) // 2
     flips = max(FLIPS, 100 * pairs)  # so that a corrected p can be as small as 1 %
-    differences: dict[int, Difference] = {}
+    compared_entries: list[int] = []
+    p_values: list[float] = []
     for i, mean in means.items():
-        entry, model = entries[i], entries[best]
-        assert entry is not None and model is not None
+        entry, reference = entries[i], entries[best]
+        assert entry is not None and reference is not None
         if mean == top:
             marked[i] = replace(entry, best=True)
-        elif difference := paired_difference(entry.result.episodes, model.result.episodes, flips):
-            differences[i] = difference
-    corrected = holm([d.p for d in differences.values()], pairs)
-    for (i, difference), p in zip(differences.items(), corrected, strict=True):
-        marked[i] = replace(marked[i], difference=difference, p=p)  # type: ignore[type-var]
+            continue
+        differences = paired_differences(entry.result.episodes, reference.result.episodes)
+        if len(differences):
+            marked[i] = replace(entry, difference=Difference.of(differences))
+            compared_entries.append(i)
+            p_values.append(sign_flip_p(differences, flips))
+    for i, p in zip(compared_entries, holm(p_values, pairs), strict=True):
+        marked[i] = replace(marked[i], p=p)  # type: ignore[type-var]
     return marked
 
 
 def varying(results: Results) -> dict[str, list[str]]:
-    """For each planner the parameters of which it has several values on one problem.
+    """For each planner, the parameters that take several values on one problem.
 
-    A parameter that merely differs from problem to problem, as a tuned β does, makes no rows of its own.
+    A parameter that merely differs between problems, as a tuned β does, does not make separate rows.
     """
     found: dict[str, list[str]] = {}
     for planner in _distinct(r.cell.planner for r in results.cells):
@@ -189,12 +195,12 @@ def varying(results: Results) -> dict[str, list[str]]:
 
 
 def row_of(cell: Cell, names: dict[str, list[str]], without: str | None = None) -> Row:
-    """The row of a cell, given the parameters that vary."""
+    """The row that a cell belongs to, given the parameters that vary."""
     return Row(cell.planner, tuple((n, cell.parameters.get(n)) for n in names[cell.planner] if n != without))
 
 
 def parameter_name(name: str) -> str:
-    """A parameter beside an axis."""
+    """A parameter's name on an axis."""
     return _AXES.get(name, name)
 
 
@@ -212,7 +218,7 @@ def problems(results: Results) -> list[str]:
 
 
 def evaluations(results: Results, problem: str) -> list[tuple[Row, Evaluation]]:
-    """What was played of a problem."""
+    """The evaluations of a problem, with their rows."""
     names = varying(results)
     return [
         (row_of(r.cell, names), r.evaluation(results.seed))
@@ -230,13 +236,13 @@ class Curve:
 
 
 def swept(results: Results) -> list[str]:
-    """Parameters that take several numbers on one problem: something to draw the return against."""
+    """Parameters that take several numbers on one problem, against which the return can be plotted."""
     names = _distinct(name for own in varying(results).values() for name in own)
     return [n for n in names if any(len(c.points) > 1 for r in problems(results) for c in curves(results, r, n))]
 
 
 def curves(results: Results, problem: str, parameter: str) -> list[Curve]:
-    """Every planner that has numbers of the parameter on the problem."""
+    """A curve for every planner that has numeric values of the parameter on the problem."""
     names = varying(results)
     cells = [
         r for r in results.cells
@@ -252,7 +258,7 @@ def curves(results: Results, problem: str, parameter: str) -> list[Curve]:
 
 
 def records(results: Results) -> list[dict[str, Any]]:
-    """One record per cell with all its numbers; None where there are none."""
+    """One record per cell with all its numbers; None for those it does not have."""
     return [
         _record(
             r,
@@ -297,7 +303,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    """Each once, in order of appearance; values from a file need not be hashable."""
+    """Distinct values in order of appearance; values from a file need not be hashable."""
     found: list[Any] = []
     for value in values:
         if value not in found:

@@ -1,8 +1,8 @@
-"""A tuning's file: an Optuna study in SQLite, with the episodes of every trial beside Optuna's own entries.
+"""A tuning's file: an Optuna study in SQLite, with the episodes of every trial stored next to Optuna's own entries.
 
-The file appears whole, under its name, when its study has been written. Episodes are in it when they end, so a
-program that was killed is gone on with in the middle of a trial. Optuna's tools, its dashboard among them, can read it.
-One program at a time fills it: a lock beside the file, which ends with its program, refuses a second one.
+The file is created atomically, together with its Optuna study. Episodes are written as they finish, so a program that
+was killed can be resumed in the middle of a trial. Optuna's tools, such as its dashboard, can read the file. Only one
+program at a time may fill it: a lock next to the file, released when its program ends, keeps out a second one.
 """
 
 import dataclasses
@@ -17,60 +17,61 @@ from typing import Any
 from pomdplite import rng
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.episodes.episode import Episode
-from pomdplite.experiments.studies.store import check_writable, told
+from pomdplite.experiments.files import check_writable, database_errors_reported
 from pomdplite.experiments.tuning.space import Parameter
 
 _NAME = "pomdplite"  # of the study in Optuna's tables
-_CONFIGURATION, _EPISODES, _REASON = "configuration", "episodes", "reason"  # what is added to Optuna's entries
-_STARTUP = 10  # trials before Optuna's sampler looks at what was found
+_CONFIGURATION, _EPISODES, _REASON = "configuration", "episodes", "reason"  # user attributes in Optuna's tables
+_STARTUP_TRIALS = 10  # random trials before Optuna's sampler uses the results so far
+_KIND = "tuning"
 
 
 @dataclass(frozen=True)
-class Record:
-    """A trial as it stands in the file."""
+class TrialRecord:
+    """A trial as it is stored in the file."""
 
     number: int
     values: dict[str, Any]
-    state: str  # Optuna's: RUNNING, COMPLETE, PRUNED, or FAIL where the planner cannot plan with these values
+    state: str  # Optuna's: RUNNING, COMPLETE, PRUNED, or FAIL if the planner cannot plan with these values
     episodes: tuple[Episode, ...]  # in order of their index
-    reason: str | None  # why it cannot
+    reason: str | None  # why the planner cannot plan with these values
 
 
 class TuningFile:
-    """An open file."""
+    """An open tuning file."""
 
     def __init__(self, path: Path, lock: sqlite3.Connection | None = None) -> None:
         self.path, self._lock = path, lock
-        with told(path, "tuning"), _optuna(path) as optuna:
-            _must_be_a_tuning(path)
+        with database_errors_reported(path, _KIND), _optuna(path) as optuna:
+            _check_tuning_file(path)
             self._storage = _storage(optuna, path)
             try:
                 self._study = optuna.load_study(study_name=_NAME, storage=self._storage)
                 self.configuration: dict[str, Any] = self._study.user_attrs[_CONFIGURATION]
             except KeyError:
                 self.close()
-                raise UsageError(f"{path} holds an Optuna study, but not a tuning of pomdplite.") from None
+                raise UsageError(f"{path} holds an Optuna study, but not one of pomdplite.") from None
 
     @classmethod
     def create(cls, path: Path, configuration: Mapping[str, Any]) -> "TuningFile":
-        """The file to write to: a new one, or one that the same tuning was begun in."""
+        """Open the file for writing: a new one, or one in which the same tuning was started."""
         check_writable(path)
-        lock = _locked(path)
+        lock = _acquire_lock(path)
         try:
             if not path.exists() or path.stat().st_size == 0:
-                _begin(path, configuration)
+                _create(path, configuration)
             file = cls(path, lock)
         except BaseException:
-            _unlock(path, lock)
+            _release_lock(path, lock)
             raise
         for key, value in configuration.items():
             there = file.configuration.get(key)
             if there != value:
                 file.close()
-                difference = f"{key} {_in_words(there)}, not {_in_words(value)}"
+                difference = f"{key} {_described(there)}, not {_described(value)}"
                 if key == "source":
-                    difference = "the problem's file has changed since"
-                raise UsageError(f"{path} holds another tuning: {difference}. Give another file.")
+                    difference = "the problem's source file has changed"
+                raise UsageError(f"{path} holds another tuning: {difference}. Choose another file.")
         return file
 
     def __enter__(self) -> "TuningFile":
@@ -80,29 +81,29 @@ class TuningFile:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release the lock."""
         self._storage.remove_session()
         self._storage.engine.dispose()
         if self._lock is not None:
-            _unlock(self.path, self._lock)
+            _release_lock(self.path, self._lock)
 
-    def records(self, parameters: Sequence[Parameter]) -> list[Record]:
-        """Every trial that has its values, in order."""
-        with told(self.path, "tuning"), _optuna(self.path):
+    def records(self, parameters: Sequence[Parameter]) -> list[TrialRecord]:
+        """Every trial whose values are set, in order."""
+        with database_errors_reported(self.path, _KIND), _optuna(self.path):
             return [
-                Record(t.number, {p.name: p.suggest(t) for p in parameters}, t.state.name, _episodes(t.user_attrs),
+                TrialRecord(t.number, {p.name: p.suggest(t) for p in parameters}, t.state.name, _episodes(t.user_attrs),
                        t.user_attrs.get(_REASON))
                 for t in self._study.get_trials(deepcopy=False)
                 if len(t.params) == len(parameters)
             ]  # fmt: skip
 
     def begin(self, parameters: Sequence[Parameter], seed: int) -> "OpenTrial":
-        """The next trial, or the one that was left unfinished.
+        """The next trial, or the unfinished one.
 
-        With one parameter the first trials cover its range; later ones are the sampler's. The sampler is seeded anew
-        for each value, so that a tuning that was stopped goes on as if it had not been.
+        With one parameter, the first trials cover its range; later ones come from the sampler. The sampler is seeded
+        anew for each value, so that a resumed tuning continues as if it had not been stopped.
         """
-        with told(self.path, "tuning"), _optuna(self.path) as optuna:
+        with database_errors_reported(self.path, _KIND), _optuna(self.path) as optuna:
             trials = self._study.get_trials(deepcopy=False)
             open_ = [t for t in trials if not t.state.is_finished()]
             if not open_ and len(parameters) == 1:
@@ -114,9 +115,9 @@ class TuningFile:
                 trial = self._study.ask()
             values = {}
             for i, parameter in enumerate(parameters):
-                number = int(rng.stream(seed, rng.TUNING, trial.number, i)[0] >> 32)  # 32 bits are all that it takes
+                number = int(rng.stream(seed, rng.TUNING, trial.number, i)[0] >> 32)  # the sampler takes 32 bits
                 self._study.sampler = optuna.samplers.TPESampler(
-                    seed=number, n_startup_trials=_STARTUP, multivariate=False, constant_liar=False
+                    seed=number, n_startup_trials=_STARTUP_TRIALS, multivariate=False, constant_liar=False
                 )
                 values[parameter.name] = parameter.suggest(trial)
             reported = set(open_[0].intermediate_values) if open_ else set()
@@ -128,45 +129,45 @@ class OpenTrial:
 
     def __init__(self, path: Path, study: Any, trial: Any, values: dict[str, Any], reported: set[int]) -> None:
         self._path, self._study, self._trial, self.values = path, study, trial, values
-        self._reported = reported  # numbers of episodes that Optuna was told of before the program was stopped
+        self._reported = reported  # numbers of episodes already reported to Optuna, before an interruption
         self.episodes = list(_episodes(trial.user_attrs))
 
     def add(self, episodes: Sequence[Episode]) -> None:
-        """Write these episodes."""
-        with told(self._path, "tuning"), _optuna(self._path):
+        """Store these episodes."""
+        with database_errors_reported(self._path, _KIND), _optuna(self._path):
             if episodes:
                 rows = [list(dataclasses.astuple(e)) for e in episodes]
                 self._trial.set_user_attr(f"{_EPISODES} {len(self.episodes)}", rows)
         self.episodes += episodes
 
     def report(self, mean: float, episodes: int) -> None:
-        """Tell Optuna of a mean over so many episodes."""
-        with told(self._path, "tuning"), _optuna(self._path):
+        """Report an intermediate mean over this number of episodes to Optuna."""
+        with database_errors_reported(self._path, _KIND), _optuna(self._path):
             if episodes not in self._reported:
                 self._trial.report(mean, episodes)
 
     def finish(self, mean: float) -> None:
-        """All episodes are there."""
+        """Mark the trial as complete."""
         self._tell(mean, "COMPLETE")
 
     def prune(self) -> None:
-        """Give it up."""
+        """Mark the trial as abandoned."""
         self._tell(None, "PRUNED")
 
     def fail(self, reason: str) -> None:
-        """The planner cannot plan with these values."""
-        with told(self._path, "tuning"), _optuna(self._path):
+        """Mark the trial as failed: the planner cannot plan with these values."""
+        with database_errors_reported(self._path, _KIND), _optuna(self._path):
             self._trial.set_user_attr(_REASON, reason)
         self._tell(None, "FAIL")
 
     def _tell(self, mean: float | None, state: str) -> None:
-        with told(self._path, "tuning"), _optuna(self._path) as optuna:
+        with database_errors_reported(self._path, _KIND), _optuna(self._path) as optuna:
             self._study.tell(self._trial, mean, getattr(optuna.trial.TrialState, state))
 
 
 @contextmanager
 def _optuna(path: Path) -> Iterator[Any]:
-    """Optuna, kept quiet; what it and its database complain of, in words."""
+    """Optuna with logging turned down; its and its database's errors become the library's."""
     try:
         import optuna
         import sqlalchemy.exc
@@ -179,24 +180,24 @@ def _optuna(path: Path) -> Iterator[Any]:
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
         cause = getattr(error, "orig", None) or error.__cause__ or error
         raise PomdpLiteError(f"cannot use {path}: {str(cause).splitlines()[0]}.") from None
-    except RuntimeError as error:  # tables of another version of Optuna
+    except RuntimeError as error:  # tables from a different version of Optuna
         raise PomdpLiteError(f"cannot use {path}: {error}") from None
     finally:
         optuna.logging.set_verbosity(before)
 
 
-def _locked(path: Path) -> sqlite3.Connection:
-    """A lock beside the file: a transaction, since SQLite's locks work everywhere and end with their program."""
+def _acquire_lock(path: Path) -> sqlite3.Connection:
+    """A lock next to the file: an SQLite transaction, which works on every system and ends with its program."""
     lock = sqlite3.connect(_lock_path(path), timeout=0, isolation_level=None)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
         lock.close()
-        raise UsageError(f"{path} is being filled by another program; wait for it, or give another file.") from None
+        raise UsageError(f"{path} is being filled by another program; wait for it, or choose another file.") from None
     return lock
 
 
-def _unlock(path: Path, lock: sqlite3.Connection) -> None:
+def _release_lock(path: Path, lock: sqlite3.Connection) -> None:
     _lock_path(path).unlink(missing_ok=True)
     lock.close()
 
@@ -205,11 +206,11 @@ def _lock_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def _begin(path: Path, configuration: Mapping[str, Any]) -> None:
-    """A file with the study and no trial; it gets its name when it is complete."""
+def _create(path: Path, configuration: Mapping[str, Any]) -> None:
+    """Create a file with the study and no trial; it is renamed into place when complete."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with told(path, "tuning"), _optuna(path) as optuna:
+        with database_errors_reported(path, _KIND), _optuna(path) as optuna:
             storage = _storage(optuna, new)
             study = optuna.create_study(study_name=_NAME, storage=storage, direction="maximize")
             study.set_user_attr(_CONFIGURATION, dict(configuration))
@@ -224,17 +225,17 @@ def _storage(optuna: Any, path: Path) -> Any:
     return optuna.storages.RDBStorage(f"sqlite:///{path.absolute()}")
 
 
-def _must_be_a_tuning(path: Path) -> None:
-    """Look before Optuna does: it would write its tables into any database."""
+def _check_tuning_file(path: Path) -> None:
+    """Raise unless the file holds a tuning: Optuna would write its tables into any database."""
     if not path.is_file():
-        raise UsageError(f"no tuning's file {path}.")
+        raise UsageError(f"no tuning file {path}.")
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise sqlite3.DatabaseError(found)
     if not {"studies", "trials", "trial_user_attributes"} <= tables:
-        raise UsageError(f"{path} is a database, but not a tuning's.")
+        raise UsageError(f"{path} is a database, but not a tuning file.")
 
 
 def _episodes(attributes: Mapping[str, Any]) -> tuple[Episode, ...]:
@@ -245,7 +246,7 @@ def _episodes(attributes: Mapping[str, Any]) -> tuple[Episode, ...]:
     return tuple(sorted((Episode(**e | {"notes": tuple(e["notes"])}) for e in found), key=lambda e: e.index))
 
 
-def _in_words(value: Any) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{k} = {v}" for k, v in value.items()) or "none"
     return " ".join(map(str, value)) if isinstance(value, list) else "none" if value is None else str(value)

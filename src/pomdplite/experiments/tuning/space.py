@@ -1,4 +1,4 @@
-"""What may be tuned: ranges of numbers and lists of choices, as `beta=0.1:100:log` or `solver=exact,uct`."""
+"""The search space: ranges of numbers and lists of choices, as `beta=0.1:100:log` or `solver=exact,uct`."""
 
 import json
 import math
@@ -10,9 +10,9 @@ from pomdplite.errors import UsageError
 from pomdplite.model.model import Model
 from pomdplite.planners import make_planner, parameter_kinds
 
-# Halving: whatever the number of trials, the first ones lie evenly over the range, and more of them lie closer.
+# Successive halving: whatever the number of trials, the first ones cover the range evenly, and more of them refine it.
 _FRACTIONS = (0, 1, 1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8)
-_DIGITS = 3  # of a value that is tried: what is found can be read, and written into a study
+_DIGITS = 3  # significant digits of a value, so that results are readable and can be copied into a study
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Range:
     name: str
     low: float
     high: float
-    log: bool = False  # tried evenly in the logarithm
-    whole: bool = False  # only whole numbers
-    told: str = field(default="", compare=False)  # what the user wrote, for errors
+    log: bool = False  # logarithmic scale
+    whole: bool = False  # integers only
+    source: str = field(default="", compare=False)  # what the user wrote, for errors
 
     @property
     def text(self) -> str:
@@ -33,11 +33,11 @@ class Range:
 
     @property
     def extremes(self) -> tuple[Any, ...]:
-        """Values that a planner must take if it is to take all."""
+        """Values to check: a planner that accepts these accepts all."""
         return self.low, self.high
 
     def grid(self) -> list[Any]:
-        """Values that cover the range evenly in its scale."""
+        """Values that cover the range evenly on its scale."""
         low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
         places = [low + fraction * (high - low) for fraction in _FRACTIONS]
         return list(dict.fromkeys(self.rounded(math.exp(v) if self.log else v) for v in places))
@@ -49,7 +49,7 @@ class Range:
         return self.rounded(trial.suggest_float(self.name, self.low, self.high, log=self.log))
 
     def rounded(self, value: float) -> float:
-        """To three digits, of the value or of the range's width; the ends stay what they are."""
+        """Rounded to three digits of the value or of the range's width; the ends stay exact."""
         if self.whole:
             return round(value)
         size = abs(value) if self.log else self.high - self.low
@@ -63,7 +63,7 @@ class Choice:
 
     name: str
     values: tuple[Any, ...]
-    told: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
 
     @property
     def text(self) -> str:
@@ -72,7 +72,7 @@ class Choice:
 
     @property
     def extremes(self) -> tuple[Any, ...]:
-        """Values that a planner must take if it is to take all."""
+        """Values to check: a planner that accepts these accepts all."""
         return self.values
 
     def grid(self) -> list[Any]:
@@ -88,68 +88,68 @@ Parameter = Range | Choice
 
 
 def parse_parameter(text: str) -> Parameter:
-    """A parameter as the command line gives it."""
-    told = f"--param {text}"
+    """Parse a parameter from the command line."""
+    source = f"--param {text}"
     name, _, values = text.partition("=")
     if not name or not values:
-        raise UsageError(f"{told}: give name=low:high, name=low:high:log or name=one,other.")
+        raise UsageError(f"{source}: give name=low:high, name=low:high:log or name=choice,choice.")
     if ":" in values:
         low, high, *scale = (_value(v) for v in values.split(":"))
-        return _range(name, low, high, scale, told)
-    return _choice(name, [_value(v) for v in values.split(",")], told)
+        return _range(name, low, high, scale, source)
+    return _choice(name, [_value(v) for v in values.split(",")], source)
 
 
 def as_parameter(name: str, given: Any) -> Parameter:
-    """A parameter as Python gives it: (low, high), (low, high, "log"), or a list of choices."""
-    told = f"params[{name!r}]"
+    """A parameter given in Python: (low, high), (low, high, "log"), or a list of choices."""
+    source = f"params[{name!r}]"
     if isinstance(given, tuple) and len(given) in (2, 3):
         low, high, *scale = given
-        return _range(name, low, high, scale, told)
+        return _range(name, low, high, scale, source)
     if isinstance(given, list):
-        return _choice(name, given, told)
-    raise UsageError(f"{told}: give (low, high), (low, high, 'log') or a list of choices, not {given!r}.")
+        return _choice(name, given, source)
+    raise UsageError(f"{source}: give (low, high), (low, high, 'log') or a list of choices, not {given!r}.")
 
 
-def fitted(
+def checked_parameters(
     parameters: Sequence[Parameter], planner: str, model: Model, options: Mapping[str, Any]
 ) -> tuple[Parameter, ...]:
-    """The parameters as this planner takes them; those that it cannot take are refused."""
+    """The parameters with the types that this planner takes; UsageError for those it does not accept."""
     found: list[Parameter] = []
     for parameter in parameters:
         name = parameter.name
         if any(name == other.name for other in found):
-            raise UsageError(f"{parameter.told}: {name} is to be tuned twice.")
+            raise UsageError(f"{parameter.source}: {name} is listed twice.")
         if name in options:
-            raise UsageError(f"{parameter.told}: {name} is to be tuned, and set to {options[name]!r} as well.")
+            raise UsageError(f"{parameter.source}: {name} cannot be both tuned and set to {options[name]!r}.")
         try:
             for value in parameter.extremes:
                 make_planner(planner, model, **{**options, name: value})
         except UsageError as error:
-            raise UsageError(f"{parameter.told}: {error}") from None
+            raise UsageError(f"{parameter.source}: {error}") from None
         if isinstance(parameter, Range):
             parameter = replace(parameter, whole=float not in parameter_kinds(planner, name))
         found.append(parameter)
     return tuple(found)
 
 
-def _range(name: str, low: Any, high: Any, scale: Sequence[Any], told: str) -> Range:
+def _range(name: str, low: Any, high: Any, scale: Sequence[Any], source: str) -> Range:
     for end in (low, high):
         if isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end):
-            raise UsageError(f"{told}: the ends of a range are numbers, not {end!r}.")
+            raise UsageError(f"{source}: the ends of a range must be numbers, not {end!r}.")
     if list(scale) not in ([], ["log"]):
-        raise UsageError(f"{told}: after low:high there may be log, not {':'.join(map(str, scale))!r}.")
+        raise UsageError(f"{source}: low:high may only be followed by log, not {':'.join(map(str, scale))!r}.")
     if not low < high:
-        raise UsageError(f"{told}: a range goes from the lower number to the higher one.")
+        raise UsageError(f"{source}: the first number of a range must be the smaller one.")
     if scale and low <= 0:
-        raise UsageError(f"{told}: a range with log must begin above 0.")
+        raise UsageError(f"{source}: a logarithmic range must begin above 0.")
     low, high = (int(end) if end == int(end) else end for end in (low, high))  # 1.0 and 1 are the same range
-    return Range(name, low, high, bool(scale), told=told)
+    return Range(name, low, high, bool(scale), source=source)
 
 
-def _choice(name: str, values: Sequence[Any], told: str) -> Choice:
+def _choice(name: str, values: Sequence[Any], source: str) -> Choice:
     if len(values) < 2 or len({json.dumps(v) for v in values}) < len(values):
-        raise UsageError(f"{told}: give a range low:high, or several choices with commas between, each once.")
-    return Choice(name, tuple(values), told)
+        raise UsageError(f"{source}: give a range low:high, or several comma-separated choices without repetition.")
+    return Choice(name, tuple(values), source)
 
 
 def _value(text: str) -> Any:

@@ -25,8 +25,8 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes
-from pomdplite.mdp.outcomes import simulate as simulate_step
 from pomdplite.mdp.sampling import draw_hidden
+from pomdplite.mdp.sampling import simulate as simulate_step
 from pomdplite.planners.pomcp.tree import DEEPEST, LOGGED, SIMULATIONS, STEPS, HistoryTree, add_history, find_history
 from pomdplite.rng import uniform
 

@@ -1,1 +1,1 @@
-"""The grasping task in MuJoCo: the scene, and two robots."""
+"""The grasping task in MuJoCo (extra `robot`), with two robots. These worlds support the problem `grasp` only."""

@@ -1,9 +1,11 @@
-"""Studies' results made by hand: returns in, Results out."""
+"""Results of studies built by hand from lists of returns."""
 
 import functools
 
 import pomdplite as pl
-from pomdplite.experiments.studies.results import Cell, CellResult, Results
+from pomdplite.experiments.episodes.cell import Cell
+from pomdplite.experiments.studies.results import CellResult, Results
+from pomdplite.worlds import Scenario
 
 
 def episodes(returns, success=None, notes=(), cut=False):
@@ -16,17 +18,17 @@ def episodes(returns, success=None, notes=(), cut=False):
 
 def cell(problem, planner, returns=(), wanted=None, reason=None, success=None, notes=(), **parameters):
     played = episodes(returns, success, notes)
-    return CellResult(Cell(problem, planner, parameters, wanted or len(played) or 10), played, reason)
+    return CellResult(Cell(Scenario.parse(problem), planner, parameters, wanted or len(played) or 10), played, reason)
 
 
 def results(*cells, title="A study", clock="wall", configuration='title = "A study"\n', settings=None):
-    made_with = {"python": "3.11.7"}, {"cores": "2"}
-    return Results(title, 0, clock, tuple(cells), configuration, *made_with, settings or {})
+    versions, machine = {"python": "3.11.7"}, {"cores": "2"}
+    return Results(title, 0, clock, tuple(cells), configuration, versions, machine, settings or {})
 
 
 @functools.cache
 def played_results():
-    """A small study, really played: a sweep of β and of simulations, planners without either, and one that cannot."""
+    """A small study that was really played: sweeps of β and simulations, planners with neither, and one that fails."""
     cells = []
     for problem in ("tiger", "rocksample-4-4"):
         for planner, parameters in (
@@ -34,7 +36,8 @@ def played_results():
             *(("pomdp-lite", {"beta": beta}) for beta in (0.5, 10.0, 100.0)),
         ):  # fmt: skip
             found = pl.evaluate(problem, planner, episodes=30, **parameters)
-            cells.append(CellResult(Cell(problem, planner, parameters, 30), found.episodes))
-    cells.append(CellResult(Cell("battleship-5-2", "qmdp", {}, 30), (), "Battleship: its values cannot be listed."))
-    cells.append(CellResult(Cell("battleship-5-2", "mean-mdp", {}, 30), cells[0].episodes[:7]))
+            cells.append(CellResult(Cell(Scenario.parse(problem), planner, parameters, 30), found.episodes))
+    battleship = Scenario("battleship-5-2")
+    cells.append(CellResult(Cell(battleship, "qmdp", {}, 30), (), "Battleship: its values cannot be listed."))
+    cells.append(CellResult(Cell(battleship, "mean-mdp", {}, 30), cells[0].episodes[:7]))
     return results(*cells, title="Tiger & RockSample <small>")

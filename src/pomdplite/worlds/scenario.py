@@ -1,0 +1,56 @@
+"""A problem together with the world in which its actions are executed."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from pomdplite.model.model import Model
+from pomdplite.problems import make_model
+from pomdplite.worlds.registry import WorldMaker, make_world, world_entry
+
+_MODEL, _IN = "model", " in "
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is played: "tiger", or "grasp in jaco" where actions are not executed in the model itself."""
+
+    problem: str  # as `make_model` takes it
+    world: WorldMaker = _MODEL
+
+    @classmethod
+    def parse(cls, label: str) -> Self:
+        """The scenario with this label."""
+        problem, _, world = label.partition(_IN)
+        return cls(problem, world or _MODEL)
+
+    @property
+    def label(self) -> str:
+        """The name in tables and files: results from two worlds are results of two scenarios."""
+        name = self.world if isinstance(self.world, str) else getattr(self.world, "__name__", "a world")
+        return self.problem if name == _MODEL else f"{self.problem}{_IN}{name}"
+
+    @property
+    def planning_problem(self) -> str:
+        """The problem to plan with: the same one, with the geometry fitted to the world."""
+        if not isinstance(self.world, str):
+            return self.problem
+        return world_entry(self.world).fitted.get(self.problem, self.problem)
+
+    def planning_model(self) -> Model:
+        """The model to plan with; UsageError if the world does not support it."""
+        model = make_model(self.planning_problem)
+        if isinstance(self.world, str):
+            world_entry(self.world).check(model)
+        return model
+
+    def constants(self) -> dict[str, str]:
+        """The constants of the problem and its world, for reports. Fails if the world is not installed here."""
+        model = self.planning_model()
+        own = getattr(model, "constants", None)  # optional for a model
+        found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_horizon:,} steps"}
+        found |= {} if model.beta is None else {"β": f"{model.beta:g}"}
+        found |= own() if callable(own) else {}
+        if self.world != _MODEL:
+            with make_world(self.world, model) as world:
+                found |= world.constants()
+        return found
