@@ -266,6 +266,14 @@ def budgets(table: Table) -> None:
         longest = max(planner.decide().seconds for _ in range(20 if seconds < 0.5 else 5))
         kept.append(f"{1e3 * seconds:.0f}: {1e3 * longest:.0f}")
     table.add_row("longest decision against budget, ms", ", ".join(kept), "RockSample(11,11)")
+    for name in ("pomcp", "pomcp-exact", "despot"):
+        kept = []
+        for seconds in (0.02, 0.1):
+            planner = pl.make_planner(name, pl.make_model("rocksample-7-8"), time=seconds)
+            planner.reset(1)
+            planner.decide()
+            kept.append(f"{1e3 * seconds:.0f}: {1e3 * max(planner.decide().seconds for _ in range(20)):.0f}")
+        table.add_row(f"{name}: longest decision against budget, ms", ", ".join(kept), "RockSample(7,8)")
 
 
 def memory(table: Table) -> None:
