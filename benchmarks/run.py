@@ -275,6 +275,13 @@ def _budgets() -> None:
         planner.decide()
         longest = max(planner.decide().seconds for _ in range(20 if seconds < 0.5 else 5))
         row(f"longest decision, {1e3 * seconds:.0f} ms budget", f"{1e3 * longest:.0f} ms", "RockSample(11,11)")
+    for name in ("pomcp", "pomcp-exact", "despot"):
+        for seconds in (0.02, 0.1):
+            planner = pl.make_planner(name, pl.make_model("rocksample-7-8"), time=seconds)
+            planner.reset(1)
+            planner.decide()
+            longest = max(planner.decide().seconds for _ in range(20))
+            row(f"{name}: longest, {1e3 * seconds:.0f} ms budget", f"{1e3 * longest:.0f} ms", "RockSample(7,8)")
 
 
 # ---------------------------------------------------------------------- memory and starts

@@ -1,3 +1,5 @@
+"""SARSOP: its bounds against known and independently computed values, its files, its memory, Ctrl-C."""
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -18,21 +20,21 @@ def solved(model, **parameters):
 
 
 @pytest.mark.parametrize("discount", TIGER_VALUE)
-def test_tiger_is_closed(discount):
-    low, high = solved(pl.Tiger(discount=discount), seconds=20).bounds
+def test_the_bounds_of_tiger_close_around_the_known_value(discount):
+    low, high = solved(pl.Tiger(discount=discount), solve_trials=20_000).bounds
     assert high - low <= 0.001
     assert low - 0.0006 <= TIGER_VALUE[discount] <= high + 0.0006
 
 
 @pytest.mark.parametrize("make", [pl.Tiger, lambda: pl.RockSample(2, [(0, 1), (1, 1)])])
-def test_it_conforms(make):
+def test_it_conforms_to_the_planner_interface(make):
     planner_conforms(Sarsop, make())
 
 
 @settings(max_examples=200, deadline=None)
 @given(tables(layered=True))
-def test_the_bounds_hold_the_optimal_value_of_episodes(m):
-    low, high = solved(m.model(), trials=300, precision=1e-6).bounds
+def test_the_bounds_contain_the_value_found_by_recursion(m):
+    low, high = solved(m.model(), solve_trials=300, precision=1e-6).bounds
     value = best_value(m, start(m), 0)
     assert low - 1e-9 <= value <= high + 1e-9
     assert high - low <= 1e-6
@@ -43,7 +45,7 @@ def test_the_bounds_hold_the_optimal_value_of_episodes(m):
 def test_the_bounds_agree_with_bayes_optimal(m):
     assume(0 not in m.terminal)
     model = m.model()
-    low, high = solved(model, trials=3000, precision=0.01).bounds
+    low, high = solved(model, solve_trials=3000, precision=0.01).bounds
     exact = pl.BayesOptimal(model, nodes=20_000)
     exact.reset()
     below, above = exact.decide().bounds
@@ -54,42 +56,42 @@ def test_the_bounds_agree_with_bayes_optimal(m):
 @pytest.mark.parametrize("kind", [(Parts, FlatParts), (ChangingParts, FlatChangingParts)])
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**16), values=st.integers(2, 3))
-def test_independent_components_are_bounded_as_their_product_is(kind, seed, values):
-    (low, high), (flat_low, flat_high) = (solved(k(seed, values), trials=100).bounds for k in kind)
+def test_components_and_their_product_have_overlapping_bounds(kind, seed, values):
+    (low, high), (flat_low, flat_high) = (solved(k(seed, values), solve_trials=100).bounds for k in kind)
     assert max(low, flat_low) <= min(high, flat_high) + 1e-6
 
 
-def test_bounds_only_get_tighter():
+def test_more_trials_never_loosen_the_bounds():
     bounds, model = [], pl.make_model("rocksample-4-4")
     for trials in (1, 3, 10, 30, 100, 300):
-        bounds.append(solved(model, trials=trials).bounds)
+        bounds.append(solved(model, solve_trials=trials).bounds)
     lows, highs = zip(*bounds, strict=True)
     assert list(lows) == sorted(lows) and list(highs) == sorted(highs, reverse=True)
 
 
-def test_a_number_of_trials_gives_the_same_vectors_each_time():
-    first, second = (solved(pl.make_model("rocksample-4-4"), trials=80) for _ in range(2))
+def test_the_same_number_of_trials_gives_the_same_vectors():
+    first, second = (solved(pl.make_model("rocksample-4-4"), solve_trials=80) for _ in range(2))
     assert first.vectors.tobytes() == second.vectors.tobytes() and first.bounds == second.bounds
 
 
-def test_little_memory_is_kept_to():
+def test_solving_stays_within_little_memory():
     model = pl.make_model("rocksample-4-4")
-    low, high = solved(model, trials=400, memory=0.003).bounds
-    wide_low, wide_high = solved(model, trials=400).bounds
+    low, high = solved(model, solve_trials=400, memory=0.003).bounds
+    wide_low, wide_high = solved(model, solve_trials=400).bounds
     assert low <= wide_high and wide_low <= high and low > 10
     with pytest.raises(pl.TooLargeError, match="GB"):
         solved(model, memory=1e-5)
 
 
-def test_what_is_simulated_is_what_is_promised():
+def test_the_simulated_return_is_within_the_bounds():
     model = pl.RockSample(3, [(0, 0), (2, 1)])
-    planner = solved(model, seconds=5)
+    planner = solved(model, solve_trials=300)
     low, high = planner.bounds
     result = evaluate(model, planner, episodes=2000, seed=3)
     assert low - 4 * result.stderr <= result.mean <= high + 4 * result.stderr
 
 
-def test_a_decision_tells_its_bounds():
+def test_a_decision_carries_its_bounds():
     planner = solved(pl.Tiger())
     decision = planner.decide()
     low, high = decision.bounds
@@ -97,22 +99,22 @@ def test_a_decision_tells_its_bounds():
     assert "α-vectors" in decision.solution.solver and np.isfinite(decision.solution.q).all()
 
 
-def test_progress_is_told_and_ctrl_c_keeps_what_was_found():
-    told, planner = [], Sarsop(pl.make_model("rocksample-7-8"), seconds=30)
+def test_progress_is_reported_and_ctrl_c_keeps_what_was_found():
+    reports, planner = [], Sarsop(pl.make_model("rocksample-7-8"), solve_time=3000)
 
     def watch(progress):
-        told.append(progress)
+        reports.append(progress)
         raise KeyboardInterrupt
 
     planner.progress = watch
     planner.reset()
-    (progress,) = told
+    (progress,) = reports
     assert planner.bounds == (progress.lower, progress.upper) and progress.trials > 0 and progress.vectors > 0
 
 
 def test_a_saved_policy_decides_the_same(tmp_path):
     model, path = pl.make_model("rocksample-4-4"), tmp_path / "policy.npz"
-    planner = solved(model, trials=60)
+    planner = solved(model, solve_trials=60)
     planner.save(path)
     twin = solved(model, policy=str(path))
     assert twin.bounds == planner.bounds and twin.vectors.tobytes() == planner.vectors.tobytes()
@@ -146,8 +148,10 @@ def test_bad_policy_files_are_refused(tmp_path):
             solved(model, policy=str(path))
 
 
-@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"precision": -1.0}, {"trials": 0}, {"memory": float("nan")}])
-def test_senseless_parameters_are_refused(wrong):
+@pytest.mark.parametrize(
+    "wrong", [{"solve_time": 0}, {"precision": -1.0}, {"solve_trials": 0}, {"memory": float("nan")}]
+)
+def test_invalid_parameters_are_refused(wrong):
     with pytest.raises(pl.UsageError, match="must be"):
         Sarsop(pl.Tiger(), **wrong)
 
