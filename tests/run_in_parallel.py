@@ -14,7 +14,20 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-LONGEST = ("rivals", "cli", "docs", "compiling", "cluster", "grasp", "studies", "tune", "sarsop", "planners", "worlds")
+LONGEST = (
+    "rivals",
+    "cli",
+    "docs",
+    "compile",
+    "interpreted",
+    "cluster",
+    "grasp",
+    "studies",
+    "tune",
+    "sarsop",
+    "planners",
+    "worlds",
+)
 NOTHING_TO_RUN = 5  # pytest's exit code of a file whose tests were all left out
 
 

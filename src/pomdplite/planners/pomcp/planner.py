@@ -234,7 +234,7 @@ def _add_root(model: KernelModel, tree: Tree, x: Words, memory: Words, preferred
 @inlined
 def slot_of(tree: Tree, pair: int, y: Words, o: int) -> Any:
     """Where the history that goes on from a pair with (y, o) is in the table, or would go."""
-    slot = np.int64(mix(hash_words(y, 0) ^ np.uint64(pair * 64 + o + 1)) & np.uint64(tree.table.shape[0] - 1))
+    slot = np.int64(mix(hash_words(y, 0) ^ np.uint64(np.int64(pair * 64 + o + 1))) & np.uint64(tree.table.shape[0] - 1))
     while tree.table[slot] >= 0:
         node = tree.table[slot]
         same = tree.parent[node] == pair and tree.seen[node] == o
