@@ -18,7 +18,7 @@ def findings(base=pl.Tiger, *args, **functions) -> str:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_the_shipped_problems_are_right(name):
+def test_the_shipped_problems_have_no_mistakes(name):
     report = pl.check_model(pl.make_model(name), states=60, calls=1500)
     assert report.ok and not report.findings and report.states > 0
 
@@ -34,7 +34,7 @@ def test_probabilities_that_do_not_sum_to_one():
 
 
 class Walk(pl.Model):
-    """Two outcomes; p is what is wrong in the tests below."""
+    """Two next states; tests below make their probabilities wrong."""
 
     state = pl.State(place=int)
     hidden = pl.Hidden(slope=(0.2, 0.7))
@@ -63,18 +63,18 @@ def test_next_states_that_do_not_sum_to_one_or_are_negative():
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
-def test_rewards_that_are_no_numbers(wrong):
+def test_rewards_that_are_not_finite(wrong):
     def reward(m, x, theta, a):
         return m.wrong if a == 1 else 0.0
 
     text = findings(reward=reward, wrong=wrong)
-    assert f"reward gives {wrong} at x = (opened=none), theta: tiger=left, action 'open-left'" in text
+    assert f"reward is {wrong} at x = (opened=none), theta: tiger=left, action 'open-left'" in text
     assert "(and 1 more like it)" in text
-    with pytest.raises(pl.ModelError, match=f"reward gives {wrong} at"):
+    with pytest.raises(pl.ModelError, match=f"reward is {wrong} at"):
         pl.PomdpLite(type("Broken", (pl.Tiger,), {"reward": reward, "wrong": wrong})()).reset()
 
 
-def test_next_states_by_chance():
+def test_random_next_states():
     def transition(m, x, theta, a, y):
         y.opened = np.random.randint(3)
 
@@ -95,7 +95,7 @@ def test_a_declared_dependence_that_is_not_true():
         return 0
 
     text = findings(pl.RockSample, 2, [(0, 0), (1, 1)], depends=depends)
-    assert "depends names rock[0] at" in text and "differs between theta: rock[0]=" in text
+    assert "depends returns rock[0] at" in text and "differs between theta: rock[0]=" in text
 
     def evolve(m, x, theta, a, theta_next):
         theta_next.rock[1] = 0
@@ -131,12 +131,12 @@ def test_a_hidden_value_that_leaves_its_domain():
         pl.PomdpLite(type("Broken", (pl.Tiger,), {"evolve": evolve})()).reset()
 
 
-def test_a_hidden_value_that_changes_by_chance_is_no_pomdp_lite():
+def test_a_hidden_value_that_changes_at_random_is_not_a_pomdp_lite():
     def evolve(m, x, theta, a, theta_next):
         theta_next.tiger = random.randint(0, 1)
 
     text = findings(evolve=evolve, compiled=False)
-    assert "not a POMDP-lite" in text and "changes by chance" in text
+    assert "not a POMDP-lite" in text and "changes at random" in text
 
 
 def test_writing_to_the_arguments():
@@ -151,6 +151,24 @@ def test_an_exception_is_a_finding_and_not_a_crash():
         z[5] = 1.0
 
     assert "observation raised IndexError at x = (opened=none)" in findings(observation=observation)
+
+
+def test_a_hint_that_changes_the_state_is_an_error():
+    def heuristic(m, x):
+        x.opened = 1
+        return 0.0
+
+    assert "heuristic changes x or theta at x = (" in findings(heuristic=heuristic)
+
+
+def test_functions_that_differ_when_compiled():
+    """Integers have 64 bits in compiled code, and as many as it takes in Python."""
+
+    def reward(m, x, theta, a):
+        return float(m.big * m.big)
+
+    text = findings(reward=reward, big=2**40)
+    assert f"reward ({2.0**80} and 0.0) differs between interpreted and compiled at x = (opened=none)" in text
 
 
 def test_what_cannot_be_compiled_is_a_finding():
@@ -175,12 +193,12 @@ def test_hints_that_name_illegal_actions_or_raise_are_errors():
 
     rocks = [(0, 0), (1, 1)]
     assert "preferred names" in (text := findings(pl.RockSample, 3, rocks, preferred=preferred)) and "not legal" in text
-    assert "policy gives 99, of 7 actions," in findings(pl.RockSample, 3, rocks, policy=policy)
+    assert "policy returns 99, of 7 actions at" in findings(pl.RockSample, 3, rocks, policy=policy)
     assert "preferred raised IndexError at x = (" in findings(pl.RockSample, 3, rocks, preferred=beyond)
-    assert "upper gives inf at x = (" in findings(pl.RockSample, 3, rocks, upper=upper)
+    assert "upper is inf at x = (" in findings(pl.RockSample, 3, rocks, upper=upper)
 
 
-def test_what_hints_remember_is_looked_at_along_histories():
+def test_what_hints_remember_is_checked_along_histories():
     def remember(m, x, a, y, o, h):
         h.looks[m.rocks.shape[0] + (1 if a >= 5 else -1)] = 1  # beyond the last rock after a look
 

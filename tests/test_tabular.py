@@ -1,3 +1,5 @@
+"""Models from arrays and dictionaries."""
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def test_dictionaries_and_classes_give_the_same_decisions():
     assert pl.check_model(table.model).ok
 
 
-def test_special_keys_win_over_general_ones_in_any_order():
+def test_specific_keys_take_precedence_over_general_ones_in_any_order():
     keys = [(("*", "*"), 1.0), (("shut", "L", "left"), 3.0), (("shut", "left"), 2.0)]
     for order in (keys, keys[::-1]):
         m = pl.tabular(**{**TIGER, "reward": dict(order)}, **NAMES)
@@ -52,18 +54,18 @@ def test_the_callers_arrays_are_left_alone():
     [
         ({"transition": {("shut", "listen"): "shut"}}, r"transition sums to 0 over x', not 1, at x = shut"),
         ({"transition": {("shut", "*"): {"open": 0.5, "shut": 0.6}}}, r"sums to 1.1"),
-        ({"transition": {("shut", "*"): "ajar"}}, "'ajar' is not one of the states"),
+        ({"transition": {("shut", "*"): "ajar"}}, "'ajar' is not in states"),
         ({"transition": {("shut",): "open"}}, r"not \(x, theta, a\) or \(x, a\)"),
-        ({"reward": {("shut", "L", "knock"): 1.0}}, "'knock' is not one of the actions"),
+        ({"reward": {("shut", "L", "knock"): 1.0}}, "'knock' is not in actions"),
         ({"reward": {("shut", "left"): float("nan")}}, "reward is nan at x = shut, theta = L, action 'left'"),
         ({"observation": {("*", "listen"): {"hear-left": -0.5, "hear-right": 1.5}}}, "probability -0.5"),
-        ({"states": None}, "need the names of their states"),
-        ({"prior": (0.5, 0.2, 0.3)}, "3 numbers for 2 hidden values"),
-        ({"start": "ajar"}, "'ajar' is not one of the states"),
+        ({"states": None}, r"pass states=\(...\)"),
+        ({"prior": (0.5, 0.2, 0.3)}, "3 probabilities for 2 hidden values"),
+        ({"start": "ajar"}, "'ajar' is not in states"),
         ({"legal": [[True]]}, "legal has shape"),
     ],
 )
-def test_mistakes_in_dictionaries_are_told(change, message):
+def test_mistakes_in_dictionaries_are_named(change, message):
     with pytest.raises(pl.ModelError, match=message):
         pl.tabular(**{**TIGER, **NAMES, **change})
 
@@ -72,24 +74,24 @@ def test_mistakes_in_dictionaries_are_told(change, message):
     ("arguments", "message"),
     [
         (([[[1.0]]], [[1.0]]), "no table depends on the hidden value"),
-        (([[[[0.5, 0.5]]]], [[[1.0]]]), "1 states x and 2 next states"),
-        (([[[[1.0]], [[1.0]]]], [[[1.0], [1.0], [1.0]]]), "different numbers of hidden values"),
+        (([[[[0.5, 0.5]]]], [[[1.0]]]), "1 states x but 2 next states"),
+        (([[[[1.0]], [[1.0]]]], [[[1.0], [1.0], [1.0]]]), "disagree on the number of hidden values"),
         (([[1.0]], [[[1.0], [2.0]]]), "transition has 2 dimensions"),
     ],
 )
-def test_mistakes_in_arrays_are_told(arguments, message):
+def test_mistakes_in_arrays_are_named(arguments, message):
     with pytest.raises(pl.ModelError, match=message):
         pl.tabular(*arguments, discount=0.9)
 
 
-def test_the_repeated_tiger_is_no_pomdp_lite():
-    """After a door is opened the tiger is placed anew: the hidden value changes by chance."""
+def test_the_repeated_tiger_is_not_a_pomdp_lite():
+    """After a door is opened the tiger is placed again, at random."""
     placed = np.zeros((1, 2, 3, 2))
     placed[0, [0, 1], 0, [0, 1]] = 1.0
     placed[0, :, 1:] = 0.5
-    with pytest.raises(pl.NotPomdpLiteError, match=r"changes by chance.*probability 0.5"):
+    with pytest.raises(pl.NotPomdpLiteError, match=r"changes at random\. P\(.*= 0\.5\."):
         pl.tabular(np.ones((1, 3, 1)), [[[-1, -100, 10], [-1, 10, -100]]], discount=0.95, hidden_next=placed)
-    with pytest.raises(pl.NotPomdpLiteError, match="changes by chance"):
+    with pytest.raises(pl.NotPomdpLiteError, match="changes at random"):
         pl.tabular(**TIGER, **NAMES, hidden_next={("shut", "*", "left"): {"L": 0.5, "R": 0.5}})
 
 

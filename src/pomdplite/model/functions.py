@@ -182,12 +182,12 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
 )  # fmt: skip
 
 
-def documentation(functions: tuple[ModelFunction, ...] = FUNCTIONS) -> str:
+def documentation() -> str:
     """The functions by section, one line each, for the docstring of `Model`."""
-    width = max(len(function.call()) for function in functions)
+    width = max(len(function.call()) for function in FUNCTIONS)
     lines = []
     for section in Section:
         lines += [section.value, ""]
-        lines += [f"    {f.call():{width}}  {f.doc}" for f in functions if f.section is section]
+        lines += [f"    {f.call():{width}}  {f.doc}" for f in FUNCTIONS if f.section is section]
         lines.append("")
     return "\n".join(lines)

@@ -1,3 +1,5 @@
+"""The spaces of a model: records and their words, hidden values and their tables."""
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def test_hidden_values_are_numbers_themselves_or_indices_of_names():
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_table_lists_values_with_their_prior(joint):
+def test_a_table_lists_values_with_their_prior(joint):
     hidden = pl.Hidden(mass={0.5: 0.25, 2.0: 0.75}, kind=("a", "b", "c"))
     table = hidden_table(hidden, joint=joint, evolves=True)
     assert table.offsets.tolist() == ([0, 6, 7] if joint else [0, 2, 5, 6])
@@ -58,15 +60,73 @@ def test_maps_wider_than_a_word_keep_every_entry():
     [
         (lambda: pl.Hidden(), "at least one component"),
         (lambda: pl.Hidden(a=()), "no values"),
-        (lambda: pl.Hidden(a=("x", "x")), "twice"),
+        (lambda: pl.Hidden(a=("x", "x")), "duplicate values"),
         (lambda: pl.Hidden(a=("x", 1)), "mixes names and numbers"),
         (lambda: pl.Hidden(a={"x": 0.5, "y": 0.6}), "sums to 1.1"),
-        (lambda: pl.Hidden(a="left"), "give its values"),
+        (lambda: pl.Hidden(a="left"), "expected a tuple of values"),
         (lambda: pl.Hidden(a=pl.independent(3, ("x", "y"), prior=[0.1, 0.2, 0.7])), "prior has shape"),
-        (lambda: pl.State(x=dict), "not a type a state can hold"),
-        (lambda: pl.State(x=(int, 3, 4)), "a type, a tuple of names"),
+        (lambda: pl.Hidden(a=pl.independent(2, {"x": 0.5, "y": 0.5}, prior=[0.5, 0.5])), "two priors"),
+        (lambda: pl.independent(0, ("x", "y")), "count must be a positive integer"),
+        (lambda: pl.Hidden(a=((1, 2), (3, 4))), "must be names or numbers"),
+        (lambda: pl.Population(), "needs the fields"),
+        (lambda: pl.State(size=int), "NumPy's records use that name"),
+        (lambda: pl.State(x=dict), "not a type that a state can hold"),
+        (lambda: pl.State(x=(int, 3, 4)), "expected a type, a tuple of names"),
     ],
 )
-def test_bad_layouts_are_refused_with_the_reason(make, message):
+def test_bad_layouts_are_refused_with_a_reason(make, message):
     with pytest.raises(pl.ModelError, match=message):
         make()
+
+
+def test_independent_components_share_values_and_may_have_their_own_priors():
+    hidden = pl.Hidden(rock=pl.independent(2, ("bad", "good"), prior=[[0.5, 0.5], [0.1, 0.9]]))
+    assert [c.name for c in hidden.components] == ["rock[0]", "rock[1]"]
+    assert [c.prior.tolist() for c in hidden.components] == [[0.5, 0.5], [0.1, 0.9]]
+    assert hidden.record([1, 0]).rock.tolist() == [1, 0]
+
+
+def test_states_and_hidden_values_may_hold_arrays_of_booleans():
+    class Lamps(pl.Model):
+        state = pl.State(lit=(bool, 3))
+        hidden = pl.Hidden(wired=pl.independent(3, (False, True)))
+        actions = ("press-0", "press-1", "press-2")
+        discount = 0.9
+
+        def transition(m, x, theta, a, y):
+            if theta.wired[a]:
+                y.lit[a] = True
+
+        def reward(m, x, theta, a):
+            return 1.0 if theta.wired[a] and not x.lit[a] else -0.1
+
+        def depends(m, x, a):
+            return a
+
+    assert pl.check_model(Lamps()).ok
+    for planner in (pl.PomdpLite(Lamps(), beta=0.1), pl.BayesOptimal(Lamps(), search_depth=4)):
+        planner.reset()
+        assert planner.decide().value > 0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_minus_zero_and_zero_are_one_hidden_value(compiled):
+    class Flip(pl.Model):
+        hidden = pl.Hidden(v=(-1.0, 0.0, 1.0))
+        actions = ("turn",)
+        discount = 0.5
+
+        def transition(m, x, theta, a, y):
+            pass
+
+        def reward(m, x, theta, a):
+            return theta.v
+
+        def evolve(m, x, theta, a, theta_next):
+            theta_next.v = -theta.v
+
+    model = Flip()
+    model.compiled = compiled
+    planner = pl.MeanMdp(model)
+    planner.reset()
+    assert abs(planner.decide().value) < 1e-9
