@@ -208,7 +208,7 @@ def test_qmdp_ties_decide_how_good_it_is():
 
 
 def test_qmdp_says_what_does_not_fit():
-    with pytest.raises(pl.TooLargeError, match=r"50 states × 256 values of θ, 0\.0 GB"):
+    with pytest.raises(pl.TooLargeError, match=r"50 states × 256 values of θ\) need 0\.0 GB"):
         pl.Qmdp(pl.make_model("rocksample-7-8"), memory=1e-5).prepare()
 
 
