@@ -15,7 +15,7 @@ ROCKSAMPLE_STATES = {"4-4": 4 * 4 * 2**4, "7-8": 12_544}
 # Mean MDP leaves RockSample at once, going east along the start row: 10 γ^(size − 1).
 MEAN_MDP_ROCKSAMPLE_7_8 = 10 * 0.95**6
 
-# Grasping with the geometry of problems/grasp.py: the Bayes-optimal value, found by an independent program (RTDP over
-# beliefs) as 16.07 and by BayesOptimal as below, and the value of knowing where the cup is.
+# Grasping with the geometry of problems/grasp, without noise: the Bayes-optimal value and the value if the cup is known.
+# Nobody has published them. tests/grasp_by_sets.py computes them independently of the solvers.
 GRASP_BAYES_OPTIMAL = 16.0662
 GRASP_CUP_KNOWN = 28.29

@@ -10,7 +10,7 @@ probabilities = hnp.arrays(float, st.integers(1, 6), elements=st.floats(0.01, 1)
 
 
 def by_definition(b: np.ndarray, likelihood: np.ndarray) -> float:
-    """Definition 1 as written: posteriors, their distance to b, weighted by their probability."""
+    """Definition 1 as the paper writes it: the distances of the posteriors to b, weighted by probability."""
     total = 0.0
     for row in likelihood:
         chance = float(b @ row)
@@ -29,7 +29,7 @@ def test_is_definition_1(b, outcomes, seed):
 
 
 @given(probabilities, st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_observations_that_theta_determines_have_a_closed_form(b, outcomes, seed):
+def test_deterministic_observations_have_a_closed_form(b, outcomes, seed):
     seen = np.random.default_rng(seed).integers(0, outcomes, len(b))
     likelihood = (seen[None, :] == np.arange(outcomes)[:, None]).astype(float)
     chance = likelihood @ b
@@ -37,17 +37,17 @@ def test_observations_that_theta_determines_have_a_closed_form(b, outcomes, seed
 
 
 @given(probabilities)
-def test_nothing_is_learnt_where_all_values_predict_the_same(b):
+def test_the_bonus_is_zero_where_all_values_predict_the_same(b):
     assert abs(expected_l1_change(b, np.full((2, len(b)), 0.5))) < 1e-15
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_a_factored_belief_changes_as_its_touched_component_does(p, q, accuracy):
-    """The L1 change of a joint belief over independent components is that of the component that is observed."""
+def test_a_joint_belief_changes_by_as_much_as_the_observed_component(p, q, accuracy):
+    """With independent components, only the belief about the observed one changes."""
     one, two = np.array([p, 1 - p]), np.array([q, 1 - q])
     sensor = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
     joint = np.outer(one, two).ravel()
-    joint_sensor = np.repeat(sensor, 2, axis=1)  # the observation tells of the first component
+    joint_sensor = np.repeat(sensor, 2, axis=1)  # observes the first component
     assert abs(expected_l1_change(joint, joint_sensor) - expected_l1_change(one, sensor)) < 1e-12
 
 

@@ -1,5 +1,6 @@
 """The grasping task as a planning model."""
 
+import grasp_by_sets
 import numpy as np
 import pytest
 from known_values import GRASP_BAYES_OPTIMAL, GRASP_CUP_KNOWN
@@ -105,7 +106,7 @@ def test_flared_fingers_are_felt_when_pushed_onto_the_cup():
     assert len(stops) and known.sensed[0, 2, stops[0], FORWARD].argmax() == TOUCH_RIGHT
 
 
-def test_knowing_the_cup_is_worth_what_the_independent_program_found():
+def test_the_full_information_value_is_that_of_the_independent_program():
     model = pl.Grasp()
     momdp = momdp_form(model)
     values = full_information_values(momdp, model.discount)
@@ -120,6 +121,13 @@ def test_pomdp_lite_has_the_bayes_optimal_value_and_never_fails():
     assert all(e.success for e in played)
     value = np.mean([e.discounted for e in played])
     assert value == pytest.approx(GRASP_BAYES_OPTIMAL, abs=0.001)
+
+
+@pytest.mark.slow
+def test_the_known_values_are_those_of_the_independent_program():
+    best, cup_known = grasp_by_sets.solve(pl.Grasp())
+    assert best == pytest.approx(GRASP_BAYES_OPTIMAL, abs=1e-4)
+    assert cup_known == pytest.approx(GRASP_CUP_KNOWN, abs=0.005)
 
 
 @pytest.mark.slow

@@ -82,11 +82,11 @@ def test_bayes_optimal_is_the_value_of_the_belief_mdp(m):
 
 @settings(max_examples=30, deadline=None)
 @given(tables())
-def test_the_bounds_of_a_short_search_hold_those_of_a_long_one(m):
+def test_a_deeper_search_tightens_the_bounds(m):
     assume(0 not in m.terminal)
     bounds = []
-    for horizon in (1, 3, 6):
-        planner = pl.BayesOptimal(m.model(), search_depth=horizon, nodes=30_000)
+    for depth in (1, 3, 6):
+        planner = pl.BayesOptimal(m.model(), search_depth=depth, nodes=30_000)
         planner.reset()
         bounds.append(planner.decide().bounds)
     for (low, high), (tighter_low, tighter_high) in pairwise(bounds):
@@ -94,12 +94,12 @@ def test_the_bounds_of_a_short_search_hold_those_of_a_long_one(m):
         assert tighter_low <= tighter_high + 1e-8
 
 
-def test_bayes_optimal_reports_what_it_could_not_search():
+def test_bayes_optimal_reports_the_gap_of_an_incomplete_search():
     planner = pl.BayesOptimal(pl.RockSample(3, [(0, 2), (2, 0), (1, 1)]), nodes=300)
     planner.reset()
     decision = planner.decide()
     low, high = decision.bounds
-    assert decision.states <= 300 and high - low > 0.01 and decision.residual == high - low
+    assert decision.solution.states <= 300 and high - low > 0.01 and decision.solution.residual == high - low
 
 
 def test_pomdp_lite_with_the_problems_beta_is_bayes_optimal_on_tiger():
@@ -113,7 +113,7 @@ def test_mean_mdp_does_not_explore():
     planner = pl.MeanMdp(pl.make_model("rocksample-4-4"))
     planner.reset()
     decision = planner.decide()
-    assert decision.name == "east" and decision.bonus_part.tolist() == [0.0] * len(decision.q)
+    assert decision.name == "east" and decision.solution.bonus_part.tolist() == [0.0] * len(decision.solution.q)
 
 
 def test_beta_defaults_to_the_models_own_or_to_a_share_of_the_reward_range():
@@ -125,13 +125,13 @@ def test_beta_defaults_to_the_models_own_or_to_a_share_of_the_reward_range():
 
 
 @pytest.mark.parametrize("beta", [-1.0, float("nan"), float("inf")])
-def test_a_senseless_beta_is_refused(beta):
+def test_an_invalid_beta_is_refused(beta):
     with pytest.raises(pl.UsageError, match="beta must be"):
         pl.PomdpLite(pl.Tiger(), beta=beta)
 
 
 def test_a_state_outside_the_model_is_planned_from():
-    """A world other than the model may put the agent where the model never leads."""
+    """A world other than the model may lead to states that the model never reaches."""
     planner = pl.PomdpLite(pl.tabular(
         {("a", "go"): "over", ("b", "go"): "over", ("over", "go"): "over"},
         {("a", "go"): 1.0, ("b", "go"): 2.0, ("b", "yes", "go"): 4.0},
@@ -143,7 +143,7 @@ def test_a_state_outside_the_model_is_planned_from():
     assert planner.decide().value == 3.0
 
 
-def test_mistakes_in_the_use_of_a_planner_are_told():
+def test_mistakes_in_the_use_of_a_planner_are_explained():
     planner = pl.PomdpLite(pl.Tiger())
     for call in (planner.decide, lambda: planner.update("listen", (0,), None), lambda: planner.state):
         with pytest.raises(pl.UsageError, match=r"call reset\(\) first"):
@@ -169,7 +169,41 @@ def test_mistakes_in_the_use_of_a_planner_are_told():
         pl.evaluate(pl.Tiger(), pl.PomdpLite)
 
 
-def test_an_open_search_is_told_by_the_evaluation():
+def test_the_evaluation_reports_an_incomplete_search():
     result = pl.evaluate(pl.RockSample(3, [(0, 2), (2, 0), (1, 1)]), "bayes-optimal", episodes=2, nodes=200)
     ((note, count),) = result.notes.items()
     assert "the search did not close" in note and count == 2
+
+
+def test_what_happened_can_be_given_as_record_dictionary_tuple_or_names():
+    model, beliefs = pl.Tiger(), []
+    forms = (model.initial_state(), {"opened": "none"}, (0,), ("none",))
+    for y in forms:
+        for a, o in (("listen", "hear-left"), (0, 0)):
+            planner = pl.PomdpLite(model)
+            planner.reset()
+            planner.update(a, y, o)
+            beliefs.append(planner.belief.marginals()[0].tolist())
+    assert all(b == beliefs[0] for b in beliefs) and beliefs[0] != [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", ["pomdp-lite", "pomcp"])
+def test_a_planner_recovers_in_a_state_given_as_dictionary(name):
+    model = pl.make_model("rocksample-4-4")
+    planner = pl.make_planner(name, model, sims=20)
+    with pytest.raises(pl.UsageError, match=r"call reset\(\) first"):
+        planner.recover({"col": 2, "row": 1})
+    planner.reset()
+    planner.recover({"col": 2, "row": 1})
+    assert (planner.state.col, planner.state.row) == (2, 1)
+    planner.decide()
+
+
+def test_a_decision_knows_its_actions():
+    planner = pl.PomdpLite(pl.Tiger())
+    planner.reset()
+    decision = planner.decide()
+    assert decision.name == "listen" and decision.value == decision.solution.q.max()
+    rows = decision.table()
+    assert [row.q for row in rows] == sorted((row.q for row in rows), reverse=True)
+    assert {row.name for row in rows} == set(pl.Tiger().actions) and rows[0].name == decision.name

@@ -1,6 +1,4 @@
-"""UCT: converges to value iteration, the same for the same seed, bounded in memory and time."""
-
-import time
+"""UCT converges to value iteration, is reproducible, and keeps within its budget and memory."""
 
 import numpy as np
 import pytest
@@ -8,8 +6,9 @@ from hypothesis import assume, given, settings
 from models import Parts, internal_mdp, tables
 
 import pomdplite as pl
+from pomdplite.mdp import budget
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.uct import Uct
+from pomdplite.mdp.uct_solver import UctSolver
 
 
 def decide(model: pl.Model, **parameters) -> pl.Decision:
@@ -30,13 +29,13 @@ def test_the_graph_converges_to_the_internal_reward_mdp(m):
 
 
 def test_the_tree_comes_closer_with_more_simulations():
-    """Averaged returns hold the cost of exploring, so it is slow: over six fixed models, the mean gap to exact values."""
+    """Averaged returns include the cost of exploring, so convergence is slow. Measured on six fixed models."""
     gaps = {300: [], 30_000: []}
     for seed in range(6):
         exact = decide(Parts(seed), beta=0.5, solver="exact")
         for sims, found in gaps.items():
             decision = decide(Parts(seed), beta=0.5, solver="uct-tree", sims=sims)
-            assert decision.simulations == sims and decision.solver == "UCT on a tree"
+            assert decision.solution.simulations == sims and decision.solution.solver == "UCT on a tree"
             found.append(abs(decision.value - exact.value) / abs(exact.value))
     assert np.mean(gaps[30_000]) < 0.6 * np.mean(gaps[300])
     assert np.mean(gaps[30_000]) < 0.25
@@ -61,7 +60,8 @@ def test_it_chooses_as_the_exact_solver_does_along_whole_episodes():
         over = False
         while not over:
             chosen, truth = search.decide(), exact.decide()
-            good += truth.q[truth.actions.tolist().index(chosen.action)] > truth.value - 0.05
+            found = truth.solution
+            good += found.q[found.actions.tolist().index(chosen.action)] > truth.value - 0.05
             steps += 1
             outcome = world.step(chosen.action)
             for planner in (search, exact):
@@ -73,7 +73,7 @@ def test_it_chooses_as_the_exact_solver_does_along_whole_episodes():
 @pytest.mark.parametrize("solver", ["uct", "uct-tree"])
 def test_the_same_seed_and_simulations_give_the_same_decision(solver):
     model = pl.make_model("rocksample-7-8")
-    one, two = (decide(model, solver=solver, sims=700) for _ in range(2))
+    one, two = (decide(model, solver=solver, sims=700).solution for _ in range(2))
     assert one.q.tolist() == two.q.tolist() and one.visits.tolist() == two.visits.tolist() and one.line == two.line
     results = [pl.evaluate("rocksample-4-4", episodes=6, seed=2, workers=w, solver=solver, sims=200) for w in (1, 2)]
     assert results[0].returns.tolist() == results[1].returns.tolist()
@@ -81,51 +81,91 @@ def test_the_same_seed_and_simulations_give_the_same_decision(solver):
 
 def test_it_can_be_inspected():
     decision = decide(pl.make_model("rocksample-7-8"), solver="uct", sims=2000)
-    assert decision.solver == "UCT on a graph" and decision.simulations == 2000
-    assert decision.visits.sum() > 1000 and decision.steps >= 2000 and decision.deepest > 3 and decision.states > 500
+    found = decision.solution
+    assert found.solver == "UCT on a graph" and found.simulations == 2000
+    assert found.visits.sum() > 1000 and found.steps >= 2000 and found.deepest > 3 and found.states > 500
     assert decision.line[0] == decision.name
-    for row in decision.table(pl.make_model("rocksample-7-8").actions):
+    for row in decision.table():
         assert abs(row.q - row.reward - row.bonus) < 1e-9
 
 
 def test_auto_takes_the_exact_solver_while_it_fits_the_budget():
-    assert decide(pl.make_model("rocksample-7-8")).solver == "value iteration"
-    assert decide(pl.make_model("rocksample-7-8"), time=0.001).solver == "UCT on a graph"
-    assert decide(pl.make_model("battleship-5-2"), sims=5).solver == "UCT on a graph"
+    assert decide(pl.make_model("rocksample-7-8")).solution.solver == "value iteration"
+    assert decide(pl.make_model("rocksample-7-8"), time=0.001).solution.solver == "UCT on a graph"
+    assert decide(pl.make_model("battleship-5-2"), sims=5).solution.solver == "UCT on a graph"
 
 
-def test_a_full_search_goes_on_and_says_so():
+def test_a_search_without_space_for_new_states_continues_and_reports_it():
     model = pl.make_model("rocksample-11-11")
     view = model.compiled_form.kernel_view()
-    search = Uct(view, 0.95, 0.8, budget=Budget(None, 3000), exploration=10.0, nodes=300, pairs=4000)
+    search = UctSolver(view, 0.95, 0.8, budget=Budget(None, 3000), exploration=10.0, nodes=300, pairs=4000)
     search.reset(view.table.prior, 1)
     found = search.solve(view.kernel_model, view.root(), view.table.prior)
     assert found.full and found.states <= 300 and np.isfinite(found.q).all()
 
 
-def test_a_belief_change_is_applied_to_the_graph_that_is_kept():
-    """After an observation the kept graph gives the same values as a new search."""
+def search_twice(observation: str | None) -> tuple[pl.Decision, pl.Decision]:
+    """Decisions before and after a step that leaves the state as it is."""
+    planner = pl.PomdpLite(pl.make_model("rocksample-4-4"), solver="uct", sims=300)
+    planner.reset(1)
+    before = planner.decide()
+    if observation is not None:
+        planner.update("check-2", planner.state, observation)
+    return before, planner.decide()
+
+
+def test_the_graph_is_kept_while_the_belief_stays_the_same():
+    before, after = search_twice(None)
+    assert after.solution.visits.sum() > 1.5 * before.solution.visits.sum()
+
+
+def test_a_belief_change_starts_a_new_graph():
+    before, after = search_twice("bad")
+    assert after.solution.visits.sum() <= 300 < 1.5 * before.solution.visits.sum()
+
+
+def test_after_a_belief_change_the_values_are_those_of_the_new_belief():
     model = pl.make_model("rocksample-4-4")
-    kept = pl.PomdpLite(model, solver="uct", sims=4000)
-    kept.reset(1)
-    kept.decide()
-    kept.update("check-2", kept.state, "bad")
-    exact = pl.PomdpLite(model, solver="exact")
-    exact.reset()
-    exact.update("check-2", exact.state, "bad")
-    np.testing.assert_allclose(kept.decide().value, exact.decide().value, atol=1e-3)
+    search, exact = pl.PomdpLite(model, solver="uct", sims=4000), pl.PomdpLite(model, solver="exact")
+    for planner in (search, exact):
+        planner.reset(1)
+        planner.decide()
+        planner.update("check-2", planner.state, "bad")
+    np.testing.assert_allclose(search.decide().value, exact.decide().value, atol=1e-3)
+
+
+class StepClock:
+    """A clock that advances by a fixed time per reading, and counts its readings."""
+
+    def __init__(self, step: float) -> None:
+        self.step, self.readings = step, 0
+
+    def __call__(self) -> float:
+        self.readings += 1
+        return self.readings * self.step
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.05, 0.3])
-def test_the_time_budget_is_kept(seconds):
-    """By a wide margin here, since other programs may run; benchmarks/ looks closer."""
-    planner = pl.PomdpLite(pl.make_model("rocksample-11-11"), solver="uct", time=seconds)
+def test_the_time_budget_is_kept(seconds, monkeypatch):
+    """With a clock that advances 5 ms per batch of simulations, the search stops at the batch that spends the budget."""
+    clock = StepClock(0.005)
+    monkeypatch.setitem(budget.CLOCKS, "wall", clock)
+    planner = pl.PomdpLite(pl.make_model("rocksample-4-4"), solver="uct", time=seconds)
     planner.reset()
-    planner.decide()
-    started = time.perf_counter()
-    decision = planner.decide()
-    assert seconds <= time.perf_counter() - started < seconds + 0.5
-    assert decision.simulations > 0
+    before = clock.readings
+    assert planner.decide().solution.simulations > 0
+    batches = clock.readings - before - 3  # the others: start and end of the decision, start of the search
+    assert abs(batches * clock.step - seconds) <= 1.5 * clock.step
+
+
+def test_batches_grow_while_they_are_short_and_shrink_when_they_are_long(monkeypatch):
+    monkeypatch.setitem(budget.CLOCKS, "wall", ticks := StepClock(1e-5))
+    clock, sizes = Budget(100.0).start(), []
+    for _ in range(8):
+        sizes.append(clock.portion(sum(sizes)))
+    assert sizes == [1, 2, 4, 8, 16, 32, 64, 128]
+    ticks.step = 0.1
+    assert clock.portion(sum(sizes)) == 64
 
 
 def test_a_model_without_heuristic_is_searched_by_rollouts():
@@ -138,7 +178,7 @@ def test_a_model_without_heuristic_is_searched_by_rollouts():
     assert abs(exact.value - search.value) < 0.05
 
 
-def test_a_loop_that_earns_for_ever_is_refused():
+def test_a_loop_that_earns_forever_is_refused():
     with pytest.raises(pl.NotConvergingError, match="'listen'"):
         decide(pl.Tiger(discount=1.0), beta=30, solver="uct", sims=100)
 

@@ -18,20 +18,20 @@ def decide(model: pl.Model, beta: float) -> pl.Decision:
 @settings(max_examples=100, deadline=None)
 @given(tables(), st.sampled_from([0.0, 0.7, 3.0]))
 def test_is_the_internal_reward_mdp_of_the_paper(m, beta):
-    """Against plain value iteration on Definition 1 and Equation 2 as written."""
+    """Against plain value iteration on Definition 1 and Equation 2 as the paper writes them."""
     assume(0 not in m.terminal)
     value, q = internal_mdp(m, beta)
     decision = decide(m.model(), beta)
     assert abs(decision.value - value) < 2e-5
-    assert decision.actions.tolist() == sorted(q)
-    np.testing.assert_allclose(decision.q, [q[a] for a in sorted(q)], atol=2e-5)
+    assert decision.solution.actions.tolist() == sorted(q)
+    np.testing.assert_allclose(decision.solution.q, [q[a] for a in sorted(q)], atol=2e-5)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_factored_and_flattened_models_have_the_same_values(seed, changing):
     factored, flat = (ChangingParts(seed), FlatChangingParts(seed)) if changing else (Parts(seed), FlatParts(seed))
-    one, two = decide(factored, 1.0), decide(flat, 1.0)
+    one, two = decide(factored, 1.0).solution, decide(flat, 1.0).solution
     np.testing.assert_allclose(one.q, two.q, atol=2e-5)
     np.testing.assert_allclose(one.mean_bonus, two.mean_bonus, atol=1e-9)
 
@@ -41,7 +41,7 @@ def test_factored_and_flattened_models_have_the_same_values(seed, changing):
 def test_compiled_and_interpreted_agree_to_the_last_bit(m):
     assume(0 not in m.terminal)
     compiled, interpreted = decide(m.model(), 1.0), decide(m.model(compiled=False), 1.0)
-    assert compiled.q.tolist() == interpreted.q.tolist()
+    assert compiled.solution.q.tolist() == interpreted.solution.q.tolist()
     assert compiled.action == interpreted.action
 
 
@@ -62,16 +62,16 @@ def test_warm_start_gives_what_a_cold_start_gives():
         np.testing.assert_allclose(warm.solve_at(state, b).q, cold.solve_at(state, b).q, atol=5e-6)
 
 
-def test_only_what_the_belief_change_touches_is_solved_again():
+def test_only_states_that_the_belief_change_affects_are_solved_again():
     planner = pl.PomdpLite(pl.make_model("rocksample-7-8"))
     planner.reset()
     first = planner.decide()
-    assert first.solved == 0  # the prior was solved in advance
+    assert first.solution.solved == 0  # resetting has solved the prior
     planner.update("check-3", planner.state, "good")
     second = planner.decide()
-    assert 0 < second.solved <= 49 * 2**7  # states in which rock 3 is not sampled
+    assert 0 < second.solution.solved <= 49 * 2**7  # states in which rock 3 is not sampled
     planner.update("south", {"col": 0, "row": 2}, None)
-    assert planner.decide().solved == 0  # moving tells nothing
+    assert planner.decide().solution.solved == 0  # moving carries no information
 
 
 def test_states_are_ordered_so_that_actions_lead_to_earlier_components():
@@ -89,7 +89,7 @@ def test_states_are_ordered_so_that_actions_lead_to_earlier_components():
 
 
 def test_q_is_reward_part_plus_bonus_part():
-    """In a chain the parts can be followed by hand: look (bonus), then go (reward)."""
+    """In a chain both parts can be computed by hand: look (bonus), then go (reward)."""
     m = pl.tabular(
         {("start", "look"): "end-of-look", ("end-of-look", "*"): "over", ("over", "*"): "over"},
         {("end-of-look", "yes", "go"): 6.0, ("end-of-look", "no", "go"): 2.0},
@@ -98,24 +98,26 @@ def test_q_is_reward_part_plus_bonus_part():
         observations=("ping",), terminal=("over",), legal=[[1, 0], [0, 1], [1, 1]],
     )  # fmt: skip
     decision = decide(m, beta=2.0)
-    row = decision.table(m.actions)[0]
+    row = decision.table()[0]
     assert abs(row.mean_bonus - 2.0 * 1.0) < 1e-12  # E‖b' − b‖₁ = Σ 2 P(o) (1 − P(o)) = 1
     assert abs(row.bonus - 2.0) < 1e-9 and abs(row.reward - 0.5 * 4.0) < 1e-9 and abs(row.q - 4.0) < 1e-9
 
 
-def test_a_loop_that_earns_for_ever_is_refused_without_discount():
+def test_a_loop_that_earns_forever_is_refused_without_discount():
     planner = pl.PomdpLite(pl.Tiger(discount=1.0), beta=30)
-    with pytest.raises(pl.NotConvergingError, match=r"unbounded.*'listen' \(reward -1, bonus 21\) earns 20 a step"):
+    with pytest.raises(
+        pl.NotConvergingError, match=r"unbounded.*'listen' \(reward -1, bonus 21\) earns 20 per step forever"
+    ):
         planner.reset()
 
 
-def test_a_loop_over_two_states_that_earns_for_ever_is_refused():
+def test_a_loop_over_two_states_that_earns_forever_is_refused():
     m = pl.tabular(
         {("a", "go"): "b", ("b", "go"): "a", ("a", "stop"): "over", ("b", "stop"): "over", ("over", "*"): "over"},
         {("a", "go"): 2.0, ("b", "go"): -1.0, ("a", "yes", "stop"): 5.0},
         discount=1.0, states=("a", "b", "over"), hidden=("no", "yes"), actions=("go", "stop"), terminal=("over",),
     )  # fmt: skip
-    with pytest.raises(pl.NotConvergingError, match="for ever"):
+    with pytest.raises(pl.NotConvergingError, match="forever"):
         decide(m, 0.0)
 
 
@@ -130,7 +132,7 @@ def test_no_way_to_the_end_is_refused_without_discount():
 
 def test_without_discount_a_costly_loop_is_fine():
     assert decide(pl.Tiger(discount=1.0), 0.0).value == -45.0
-    # going round costs, stopping pays: two steps to the stop that pays
+    # going round has a cost, stopping in b pays: go, then stop
     m = pl.tabular(
         {("a", "go"): "b", ("b", "go"): "a", ("*", "stop"): "over", ("over", "go"): "over"},
         {("*", "go"): -1.0, ("b", "stop"): 7.0, ("a", "stop"): -3.0, ("a", "yes", "stop"): -3.5},
@@ -139,14 +141,17 @@ def test_without_discount_a_costly_loop_is_fine():
     assert abs(decide(m, 0.0).value - 6.0) < 1e-9
 
 
-def test_too_many_states_are_refused_with_the_way_out():
-    planner = pl.PomdpLite(pl.make_model("rocksample-7-8"), solver="exact", limit=5000)
-    with pytest.raises(pl.TooLargeError, match=r"more than 5,000 reachable states.*uct"):
-        planner.reset()
+def test_too_many_states_are_refused_and_pomdp_lite_suggests_the_online_solver():
+    model = pl.make_model("rocksample-7-8")
+    with pytest.raises(pl.TooLargeError, match=r'more than 5,000 reachable states\. Use .* solver="uct"'):
+        pl.PomdpLite(model, solver="exact", limit=5000).reset()
+    view = model.compiled_form.kernel_view()
+    with pytest.raises(pl.TooLargeError, match=r"reachable states\.$"):  # other planners have no such solver
+        build(view, view.root(), limit=5000)
 
 
 def trap(cells: int) -> pl.Model:
-    """Without discount: into a trap of one or two states that costs for ever, or out for -5."""
+    """Without discount: enter a trap of one or two states that costs forever, or leave for -5."""
     names = ("start", "pit", "hole", "over")
     inside = {("pit", "go"): "pit"} if cells == 1 else {("pit", "go"): "hole", ("hole", "go"): "pit"}
     return pl.tabular(
@@ -160,7 +165,7 @@ def trap(cells: int) -> pl.Model:
 @pytest.mark.parametrize("cells", [1, 2])
 def test_a_trap_is_avoided_where_there_is_another_way(cells):
     decision = decide(trap(cells), 0.0)
-    assert decision.name == "leave" and decision.value == -5.0 and decision.q[0] == -np.inf
+    assert decision.name == "leave" and decision.value == -5.0 and decision.solution.q[0] == -np.inf
 
 
 def test_a_discount_close_to_one_converges():

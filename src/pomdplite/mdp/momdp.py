@@ -69,7 +69,7 @@ def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LI
     """The mixed-observability form of a model; TooLargeError if it has too many states or joint values."""
     hidden = model.hidden
     if not isinstance(hidden, Hidden):
-        raise TooLargeError(f"{model.name}: the hidden values are not listed.")
+        raise TooLargeError(f"{model.name}: its hidden values cannot be listed.")
     if hidden.size > values:
         raise TooLargeError(
             f"{model.name}: the hidden parameter has {hidden.size:,} joint values; the limit is {values:,}."

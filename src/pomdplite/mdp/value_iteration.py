@@ -138,7 +138,7 @@ class ExactSolver:
         self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT
     ) -> None:
         if not view.listed:
-            raise TooLargeError(f"{view.model.name}: the hidden values are not listed.")
+            raise TooLargeError(f"{view.model.name}: its hidden values cannot be listed.")
         self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
         self._build(view.root())
 

@@ -40,7 +40,7 @@ __all__ = [
 def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
     """The planner with this name. Unknown parameters are an error."""
     if name not in PLANNERS:
-        raise UsageError(f"no planner {name!r}; available: {', '.join(PLANNERS)}.")
+        raise UsageError(f"no planner {name!r}; there are {', '.join(PLANNERS)}.")
     kind = PLANNERS[name]
     known = [p for p in inspect.signature(kind).parameters if p != "model"]
     for given in parameters:
@@ -67,6 +67,6 @@ def _check_kind(planner: str, name: str, value: Any) -> None:
             return
         if (kind is int and number) or (kind is str and isinstance(value, str)):
             return
-    words = {float: "a number", int: "an integer", str: "a string"}
+    words = {float: "a number", int: "a whole number", str: "a word"}
     wanted = " or ".join(words[kind] for kind in kinds if kind in words)
     raise UsageError(f"planner {planner}: {name} must be {wanted}, not {value!r}.")

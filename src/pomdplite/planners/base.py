@@ -146,7 +146,7 @@ class Planner(ABC):
         it.
         """
         if clock not in CLOCKS:
-            raise UsageError(f"no clock {clock!r}; available: {', '.join(CLOCKS)}.")
+            raise UsageError(f"no clock {clock!r}; there are {', '.join(CLOCKS)}.")
         if self._ready:
             raise UsageError("choose the clock before preparing the planner.")
         self.clock = clock

@@ -37,7 +37,7 @@ class PomdpLite(Planner):
     time          search time per step, in seconds
     sims          simulations per step, instead of time; the result then depends on the seed alone
     search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
-    particles     number of particles, for models whose hidden values are not listed
+    particles     number of particles, for models whose hidden values cannot be listed
     tolerance     largest error of a value of the exact solver, in units of reward
     limit         most states of the exact solver
     """
@@ -59,9 +59,9 @@ class PomdpLite(Planner):
     ) -> None:
         super().__init__(model)
         if beta is not None and not (math.isfinite(beta) and beta >= 0):
-            raise UsageError(f"beta must be a finite number >= 0, not {beta!r}.")
+            raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
         if solver not in SOLVERS:
-            raise UsageError(f"no solver {solver!r}; available: {', '.join(SOLVERS)}.")
+            raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
         self.budget: Budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
         if search_depth is not None and search_depth < 1:

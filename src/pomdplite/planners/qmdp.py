@@ -38,7 +38,7 @@ class Qmdp(Planner):
         if not memory > 0:
             raise UsageError(f"memory must be a positive number of gigabytes, not {memory!r}.")
         if ties not in TIES:
-            raise UsageError(f"no way {ties!r} to break ties; available: {', '.join(TIES)}.")
+            raise UsageError(f"no way {ties!r} to break ties; there are {', '.join(TIES)}.")
         self.ties, self.memory = ties, memory
         self.deterministic = ties != "random"
 

@@ -18,7 +18,7 @@ def bayes_value(model: pl.Model) -> float:
 @settings(max_examples=60, deadline=None)
 @given(tables(layered=True))
 def test_theorem_1_keeps_the_value(m):
-    """POMDP solved over beliefs by plain recursion = the set of MDPs = the POMDP-lite made from that set."""
+    """The POMDP solved by plain recursion over beliefs, the model, and the POMDP-lite made from its set of MDPs agree."""
     expected = best_value(m, start(m), 0)
     model = m.model()
     mdps = pl.to_mdps(model)
