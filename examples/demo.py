@@ -11,7 +11,7 @@ from rich.progress import track
 
 import pomdplite as pl
 from pomdplite.views import pictures, text
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 EPISODES, SEED = 200, 2026
 console = Console()
@@ -36,7 +36,7 @@ def main() -> None:
             episodes.append(pl.run_episode(planner, world, SEED, index))
         results.append(pl.Evaluation("rocksample-7-8", planner.title, planner.parameters, SEED, tuple(episodes),
                                      planner.preparation_seconds))  # fmt: skip
-    print_table(console, text.evaluation_table(results))
+    print_in_full(console, text.evaluation_table(results))
     gap, error = results[0].difference(results[1])
     console.print(
         f"On the same {EPISODES} episodes, POMDP-lite earns {gap:.2f} ± {error:.2f} more: it looks before it goes.\n"

@@ -19,7 +19,7 @@ from pomdplite.experiments.studies.watching import Watcher
 from pomdplite.planners import Planner, Sarsop
 from pomdplite.views import text
 from pomdplite.views.tables import tables
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 
 def bench(
@@ -65,7 +65,7 @@ def bench(
         raise
     if screen.total == screen.done:
         err.print(f"all {screen.done:,} episodes are in {file} already", highlight=False)
-    print_table(out, tables(results))
+    print_in_full(out, tables(results))
 
 
 class Screen(Watcher):
@@ -130,7 +130,7 @@ class Screen(Watcher):
 def _stopped(why: str, file: Path, command: Sequence[str]) -> None:
     """What there is, and how to go on."""
     results = Results.read(file)
-    print_table(out, tables(results))
+    print_in_full(out, tables(results))
     there = sum(len(r.episodes) for r in results.cells)
     err.print(f"{why}; {there:,} episodes are in {file}, {results.missing:,} are missing. To go on:", highlight=False)
     err.print(f"  {shlex.join(command)}", highlight=False, soft_wrap=True, markup=False)

@@ -17,6 +17,7 @@ from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS
 from pomdplite.problems import PROBLEMS, make_model
 from pomdplite.views import text
+from pomdplite.views.terminal import print_in_full
 from pomdplite.worlds import WORLDS
 
 _COUNTED_STATES = 300_000  # `show` counts reachable states up to here
@@ -59,7 +60,7 @@ def show(problem: ProblemArgument) -> None:
         table.add_row(symbol, meaning, escape(size))
     out.print(table, highlight=False)
     out.print()
-    out.print(text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
+    print_in_full(out, text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
 
 
 def _state_count(model: Model) -> str:

@@ -27,7 +27,7 @@ from pomdplite.experiments.tuning.space import parse_parameter
 from pomdplite.views import text
 from pomdplite.views.mpl import check_format
 from pomdplite.views.plots import plot as draw
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 
 def tune(
@@ -82,7 +82,7 @@ def tune(
 
 
 def _print(result: tuning.TuningResult) -> None:
-    print_table(out, text.tuning_table(result))
+    print_in_full(out, text.tuning_table(result))
     for line in text.tuning_summary(result):
         out.print(line, highlight=False, soft_wrap=True, markup=False)
 
