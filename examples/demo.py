@@ -11,7 +11,7 @@ from rich.console import Console
 
 import pomdplite as pl
 from pomdplite.views import pictures, text
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 EPISODES, SEED = 200, 2026
 console = Console()
@@ -30,7 +30,7 @@ def main() -> None:
     for planner in planners:
         with console.status(f"playing {EPISODES} episodes with {planner.title}"):
             results.append(pl.evaluate("rocksample-7-8", planner, EPISODES, SEED))
-    print_table(console, text.evaluation_table(results))
+    print_in_full(console, text.evaluation_table(results))
     gap = results[0].difference(results[1])
     console.print(
         f"On the same {EPISODES} episodes, POMDP-lite earns {gap.mean:.2f} ± {gap.stderr:.2f} more: it checks "

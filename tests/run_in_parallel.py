@@ -19,7 +19,15 @@ TESTS = Path(__file__).parent
 CACHE = TESTS.parent / ".pytest_cache"
 DURATIONS = CACHE / "file_durations.json"  # seconds by file name
 # Where there was no run yet: files to start first. Names that do not exist are ignored.
-SLOW = ("test_rivals.py", "test_cli.py", "test_docs.py", "test_compile.py", "test_interpreted.py", "test_cluster.py", "test_grasp.py")
+SLOW = (
+    "test_rivals.py",
+    "test_cli.py",
+    "test_docs.py",
+    "test_compile.py",
+    "test_interpreted.py",
+    "test_cluster.py",
+    "test_grasp.py",
+)
 NO_TESTS_COLLECTED = 5  # pytest's exit code when every test of a file was deselected
 
 

@@ -21,8 +21,8 @@ from pomdplite.experiments.studies.tables import study_tables
 from pomdplite.views.latex import latex_text
 from pomdplite.views.page import report_page
 from pomdplite.views.tables import csv_text
-from pomdplite.views.terminal import print_table
-from pomdplite.views.text import Comparison, comparison_table, evaluation_table
+from pomdplite.views.terminal import print_in_full
+from pomdplite.views.text import Comparison, comparison_table, drawing, evaluation_table
 
 NOISE = np.random.default_rng(3).normal(0, 1, 60)
 
@@ -153,15 +153,24 @@ def test_tables_are_not_cut_off_in_a_pipe():
         texts = []
         for width in (30, 500):
             console = Console(width=width, file=io.StringIO(), force_terminal=False)
-            print_table(console, table)
+            print_in_full(console, table)
             texts.append(console.file.getvalue())
         assert texts[0] == texts[1] and number in texts[0]
+
+
+def test_a_wide_map_is_not_cut_off_in_a_pipe():
+    model = pl.make_model("rocksample-20-20")
+    state, marginals = model.initial_state(), pl.initial_belief(model).marginals()
+    console = Console(width=80, file=io.StringIO(), force_terminal=False)
+    print_in_full(console, drawing(model, state, marginals))
+    lines = [line.rstrip() for line in model.draw(state, marginals).splitlines()]
+    assert max(map(len, lines)) > 80 and console.file.getvalue().splitlines() == lines
 
 
 def test_a_narrow_terminal_wraps_what_does_not_fit():
     e = results(cell("p", "a-planner-with-a-long-name", 1e6 * NOISE)).cells[0].evaluation(0)
     console = Console(width=30, file=io.StringIO(), force_terminal=True, color_system=None)
-    print_table(console, comparison_table([Comparison(e, None)]))
+    print_in_full(console, comparison_table([Comparison(e, None)]))
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 30 and "…" not in text  # rich's mark for text that was cut
 

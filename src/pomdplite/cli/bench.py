@@ -14,7 +14,7 @@ from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import Results, Study
 from pomdplite.experiments.studies.study import shipped_studies
 from pomdplite.views.tables import tables
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 
 def bench(
@@ -58,13 +58,13 @@ def bench(
         raise
     if display.total == display.done:
         err.print(f"{file} already holds all {display.done:,} episodes", highlight=False)
-    print_table(out, tables(results))
+    print_in_full(out, tables(results))
 
 
 def _stopped(why: str, file: Path, command: Sequence[str]) -> None:
     """Print the results so far, and how to resume."""
     results = Results.read(file)
-    print_table(out, tables(results))
+    print_in_full(out, tables(results))
     stored = sum(len(r.episodes) for r in results.cells)
     err.print(f"{why}; {stored:,} episodes are in {file}, {results.missing:,} are missing. To resume:", highlight=False)
     err.print(f"  {shlex.join(command)}", highlight=False, soft_wrap=True, markup=False)

@@ -27,7 +27,7 @@ from pomdplite.experiments.statistics import Difference
 from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS, Planner, make_planner
 from pomdplite.views import text
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 from pomdplite.views.text import Comparison
 from pomdplite.worlds import Scenario
 
@@ -71,7 +71,7 @@ def compare(
         compared = [summary(e) | {"difference": None if d is None else (d.mean, d.stderr)} for e, d in rows]
         typer.echo(json.dumps({"planners": compared, "cannot": reasons}))
     elif rows:
-        print_table(out, text.comparison_table(rows))
+        print_in_full(out, text.comparison_table(rows))
     for result in results:
         print_warnings(result, model, f"{result.planner}: ")
     for name, reason in reasons.items():

@@ -11,7 +11,7 @@ from pomdplite.experiments.files import is_database
 from pomdplite.experiments.studies.results import Results
 from pomdplite.views.page import report_page
 from pomdplite.views.tables import csv_text, tables
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 
 def report(
@@ -37,7 +37,7 @@ def report(
     elif latex or markdown:
         typer.echo(tables(results).latex() if latex else tables(results).markdown(), nl=False)
     elif html is None:
-        print_table(out, tables(results))
+        print_in_full(out, tables(results))
     if html is not None and page is not None:
         try:
             html.write_text(page, encoding="utf-8")

@@ -24,7 +24,7 @@ from pomdplite.cli.options import (
 )
 from pomdplite.planners import make_planner
 from pomdplite.views import text
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 from pomdplite.worlds import Scenario
 
 
@@ -51,7 +51,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(summary(result)))
     else:
-        print_table(out, text.evaluation_table([result]))
+        print_in_full(out, text.evaluation_table([result]))
         out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
     print_warnings(result, model)
     if interrupted:

@@ -14,6 +14,7 @@ from pomdplite.mdp.reachable import build
 from pomdplite.model.model import Model
 from pomdplite.problems import make_model
 from pomdplite.views import text
+from pomdplite.views.terminal import print_in_full
 
 _MAX_COUNTED_STATES = 300_000
 
@@ -36,7 +37,7 @@ def show(problem: ProblemArgument) -> None:
         table.add_row(symbol, meaning, escape(size))
     out.print(table, highlight=False)
     out.print()
-    out.print(text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
+    print_in_full(out, text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
 
 
 def _state_count(model: Model) -> str:

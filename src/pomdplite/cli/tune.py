@@ -28,7 +28,7 @@ from pomdplite.experiments.tuning.space import parse_parameter
 from pomdplite.views import text
 from pomdplite.views.mpl import check_format
 from pomdplite.views.plots import plot as draw
-from pomdplite.views.terminal import print_table
+from pomdplite.views.terminal import print_in_full
 
 
 def tune(
@@ -85,7 +85,7 @@ def tune(
 
 
 def _print(result: TuningResult) -> None:
-    print_table(out, text.tuning_table(result))
+    print_in_full(out, text.tuning_table(result))
     for line in text.tuning_summary(result):
         out.print(line, highlight=False, soft_wrap=True, markup=False)
 

@@ -25,6 +25,7 @@ from pomdplite.planners import make_planner
 from pomdplite.views import pictures as drawings
 from pomdplite.views import text
 from pomdplite.views.mpl import require_matplotlib
+from pomdplite.views.terminal import print_in_full
 from pomdplite.views.video import Video
 from pomdplite.worlds import Scenario, make_world
 
@@ -70,7 +71,7 @@ def watch(
     with place:
         result = run_episode(chosen, place, seed, episode, show_step)
     out.rule(align="left", title="end" if not result.cut else f"truncated after {result.steps} steps")
-    out.print(text.drawing(model, chosen.state, chosen.belief.marginals()))
+    print_in_full(out, text.drawing(model, chosen.state, chosen.belief.marginals()))
     success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
     out.print(
         f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}"

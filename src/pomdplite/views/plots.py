@@ -44,7 +44,8 @@ def plot(found: Results | TuningResult, parameter: str | None = None) -> Any:
 
 def _check_known(parameter: str | None, known: Sequence[str], verb: str) -> None:
     if parameter is not None and parameter not in known:
-        raise UsageError(f"{parameter!r} was not {verb}; choose from: {', '.join(known) or 'nothing'}.")
+        choices = f"; choose from: {', '.join(known)}" if known else ", and nothing else was"
+        raise UsageError(f"{parameter!r} was not {verb}{choices}.")
 
 
 def _study_figure(results: Results, parameter: str | None) -> Any:

@@ -20,6 +20,7 @@ from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.planners.sarsop.solver import SarsopProgress
+from pomdplite.views.terminal import print_in_full
 
 _BAR = 20  # characters of a bar for probability 1
 _MOST_BARS = 24  # bars shown of a belief
@@ -52,7 +53,7 @@ def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
     """The best actions with their Q values, Q = reward + bonus."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("action", "Q", "= reward", "+ bonus", "reward now", "bonus now"):
-        table.add_column(column, justify="left" if column == "action" else "right", no_wrap=True)
+        table.add_column(column, justify="left" if column == "action" else "right", overflow="fold")
     for row in decision.table()[:most]:
         numbers = (row.q, row.reward, row.bonus, row.mean_reward, row.mean_bonus)
         chosen = row.action == decision.action
@@ -65,9 +66,9 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     """Print one step of an episode."""
     d, found = step.decision, step.decision.solution
     console.rule(f"step {step.t + 1}", align="left")
-    console.print(drawing(model, step.x, step.marginals))
+    print_in_full(console, drawing(model, step.x, step.marginals))
     console.print()
-    console.print(decision_table(model, d))
+    print_in_full(console, decision_table(model, d))
     if found.simulations:
         effort = (
             f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
