@@ -135,6 +135,10 @@ def test_invalid_requests_are_refused():
     model = pl.Tiger()
     with pytest.raises(pl.UsageError, match="different model object"):
         pl.evaluate(pl.Tiger(), pl.PomdpLite(model))
+    with pytest.raises(pl.UsageError, match="made for Tiger, not for rocksample-4-4"):
+        pl.evaluate("rocksample-4-4", pl.PomdpLite(model))
+    with pytest.raises(pl.UsageError, match="no problem 'tigger'"):
+        pl.evaluate("tigger", pl.PomdpLite(model))
 
 
 def test_an_error_in_a_worker_reaches_the_caller():

@@ -167,8 +167,8 @@ def _planner(problem: str | Model, planner: str | Planner, world: WorldMaker, pa
     """The planner to evaluate: made by name, or the given object if it fits the problem."""
     if not isinstance(problem, (str, Model)):
         raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
+    model = Scenario(problem, world).planning_model() if isinstance(problem, str) else problem
     if isinstance(planner, str):
-        model = Scenario(problem, world).planning_model() if isinstance(problem, str) else problem
         return make_planner(planner, model, **parameters)
     if not isinstance(planner, Planner):
         raise UsageError(f"evaluate needs a planner's name or a planner object, not {planner!r}.")
@@ -176,4 +176,6 @@ def _planner(problem: str | Model, planner: str | Planner, world: WorldMaker, pa
         raise UsageError(f"parameters are for planners given by name; got {', '.join(parameters)}.")
     if isinstance(problem, Model) and planner.model is not problem:
         raise UsageError("the planner was made for a different model object than the one to evaluate on.")
+    if planner.model.name != model.name:
+        raise UsageError(f"the planner was made for {planner.model.name}, not for {problem}.")
     return planner

@@ -3,9 +3,9 @@
 Forked workers inherit the prepared planner; without fork they receive a copy and prepare it themselves. Which worker
 plays an episode changes nothing in it, and neither does the number of workers.
 
-This uses multiprocessing rather than concurrent.futures, because ProcessPoolExecutor cannot
+This uses multiprocessing rather than concurrent.futures, because ProcessPoolExecutor does not
 
-- stop on Ctrl-C while episodes are running: it waits for them, and an episode may take minutes
+- stop running workers on Ctrl-C (before Python 3.14): it waits for them, and an episode may take minutes
 - end its workers if the parent is killed: they hold each other's queue open and stay behind as orphans
 - return finished episodes of a batch before the batch is complete, so that a killed program loses little
 """
