@@ -1,7 +1,7 @@
-"""What can follow (s, a): the one derivation from T, Z, R and φ that beliefs, graphs and searches share.
+"""The outcomes of (s, a): the one derivation from T, Z, R and φ that beliefs, graphs and searches share.
 
-s = (x, maps): the observed state and, where θ changes, the map from each component's initial value to its
-present one (second half of Theorem 1), so that the belief can stay on the initial values.
+s = (x, maps): the observed state and, where θ changes, the map from the initial value of each component to its present
+one (second half of Theorem 1), so that the belief can stay about initial values.
 """
 
 from typing import NamedTuple
@@ -13,23 +13,23 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined
 
-FULL = -1  # no room for another next state; negative, like the fault codes, so that it can stand in for a count
+FULL = -1  # no room for another next state; negative like the fault codes, to be returned in place of a count
 
 
 class Outcomes(NamedTuple):
-    """What can follow one (s, a), for each of the n initial values of the component that it depends on."""
+    """The outcomes of one (s, a) for each of the n initial values of the component that it depends on."""
 
     reward: Floats  # [n]
-    next: Words  # [k, s_words] the different next states
+    next: Words  # [k, s_words] the distinct next states
     chance: Floats  # [k, n] P(s' | θ, s, a)
     likelihood: Floats  # [e, n] P(s', o | θ, s, a)
-    branch: Ints  # [e] which next state
-    seen: Ints  # [e] which observation
+    branch: Ints  # [e] the number of the next state
+    seen: Ints  # [e] the observation
     # scratch
-    present: Ints  # [n] row of the present value before the step
-    later: Ints  # [n] and after it
-    y: Words  # [outcomes, x_words]
-    p: Floats  # [outcomes]
+    present: Ints  # [n] row of the value before the step
+    later: Ints  # [n] row of the value after it
+    y: Words  # [next_states, x_words]
+    p: Floats  # [next_states]
     z: Floats  # [observations + 1]
     theta: Words  # [1, theta_words]
     here: Words  # [1, s_words] the state of a rollout
@@ -38,7 +38,7 @@ class Outcomes(NamedTuple):
 
 
 def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
-    """Space for up to this many different next states."""
+    """Room for up to this many distinct next states."""
     n = int(np.max(np.diff(model.offsets)))
     pairs = branches * (model.observations + 1)
     theta_words = model.theta.shape[1]
@@ -63,7 +63,7 @@ def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
 
 @inlined
 def present_row(model: KernelModel, states: Words, s: int, component: int, row: int) -> int:
-    """The row of the present value of a component whose initial value is `row`; itself where there are no maps."""
+    """The row of the present value of a component whose initial value has this row; the same row if s has no maps."""
     if model.s_words == model.x_words or component == model.offsets.shape[0] - 2:
         return row
     held = states[s, model.map_word[row]] >> model.map_shift[row]
@@ -72,7 +72,7 @@ def present_row(model: KernelModel, states: Words, s: int, component: int, row: 
 
 @inlined
 def row_of(model: KernelModel, component: int, theta: Words, guess: int) -> int:
-    """The row of the component's value in this record of θ, -1 if it is none of its values."""
+    """The row of the component's value in this record of θ; -1 if it is not one of its values."""
     first, last = model.offsets[component], model.offsets[component + 1]
     for i in range(first - 1, last):
         row = guess if i < first else i
@@ -87,10 +87,9 @@ def row_of(model: KernelModel, component: int, theta: Words, guess: int) -> int:
 
 @inlined
 def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -> tuple[int, int, int]:
-    """Fill `out` for (states[s], a): (component, number of next states, number of (next state, observation) pairs).
+    """Fill `out` for (states[s], a): (component, number of next states k, number of (next state, observation) pairs e).
 
-    A negative number of next states is a fault; the component's value that it happened at then stands in
-    for the number of pairs.
+    A negative k is a fault; then e is the value of the component at which it occurred.
     """
     component = abi.depends(model, states, s, a)
     if component > model.offsets.shape[0] - 2:
@@ -108,13 +107,25 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
             if out.later[v] < 0:
                 return component, LEFT_DOMAIN, v
         out.reward[v] = abi.reward(model, states, s, model.theta, out.present[v], a)
+    k, v = _next_states(model, states, s, a, n, out)
+    if k < 0:
+        return component, k, v
+    if evolving and model.s_words > model.x_words:
+        _advance_maps(model, component, k, out)
+    e, v = _split_by_observation(model, a, n, k, out)
+    if e < 0:
+        return component, e, v
+    return component, k, e
 
-    # T: the different next states, and how likely each is under each value.
+
+@inlined
+def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out: Outcomes) -> tuple[int, int]:
+    """T: the distinct next states, with maps as before, and their probability under each value; or (fault, value)."""
     k = 0
     for v in range(n):
         count = abi.transition(model, states, s, model.theta, out.present[v], a, out.y, out.p)
         if count == abi.FAILED:
-            return component, RAISED, v
+            return RAISED, v
         for i in range(count):
             if out.p[i] == 0.0:
                 continue
@@ -129,22 +140,31 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
                 j += 1
             if j == k:
                 if k == out.next.shape[0]:
-                    return component, FULL, v
+                    return FULL, v
                 k += 1
                 for u in range(n):
                     out.chance[j, u] = 0.0
                 for w in range(model.s_words):
                     out.next[j, w] = out.y[i, w] if w < model.x_words else states[s, w]
             out.chance[j, v] += out.p[i]
-    if evolving and model.s_words > model.x_words:
-        for v in range(n):
-            word, shift = model.map_word[first + v], model.map_shift[first + v]
-            value = np.uint64(out.later[v] - first)
-            for j in range(k):
-                cleared = out.next[j, word] & ~(model.map_mask[component] << shift)
-                out.next[j, word] = cleared | (value << shift)
+    return k, 0
 
-    # Z: split each next state by what is observed there.
+
+@inlined
+def _advance_maps(model: KernelModel, component: int, k: int, out: Outcomes) -> None:
+    """φ: let the maps of the next states lead to the later values of the component."""
+    first = model.offsets[component]
+    for v in range(model.offsets[component + 1] - first):
+        word, shift = model.map_word[first + v], model.map_shift[first + v]
+        value = np.uint64(out.later[v] - first)
+        for j in range(k):
+            cleared = out.next[j, word] & ~(model.map_mask[component] << shift)
+            out.next[j, word] = cleared | (value << shift)
+
+
+@inlined
+def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outcomes) -> tuple[int, int]:
+    """Z: the possible pairs (next state, observation) and their likelihood under each value; or (fault, value)."""
     e = 0
     for j in range(k):
         base = e
@@ -155,7 +175,7 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
             if out.chance[j, v] == 0.0:
                 continue
             if abi.observation(model, out.next, j, model.theta, out.later[v], a, out.z) == abi.FAILED:
-                return component, RAISED, v
+                return RAISED, v
             for o in range(model.observations + 1):
                 out.likelihood[base + o, v] = out.chance[j, v] * out.z[o]
         for o in range(model.observations + 1):
@@ -170,4 +190,4 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
                     for v in range(n):
                         out.likelihood[e, v] = out.likelihood[base + o, v]
                 e += 1
-    return component, k, e
+    return e, 0
