@@ -128,7 +128,7 @@ def terminal_with_unknown_name(m, x):
     [
         ("reward", reward_with_missing_parameter, "m has no parameter 'prize'"),
         ("transition", transition_to_missing_field, "no field 'closed'"),
-        ("reward", reward_with_text, "DictType"),
+        ("reward", reward_with_text, "int64 where unicode_type is needed"),
         ("terminal", terminal_with_unknown_name, "the name 'nowhere' is not defined"),
     ],
 )

@@ -37,7 +37,7 @@ _CAUSES: list[tuple[str, str]] = [
      "the variable '{2}' is {0} in one place and {1} in another: give it one type."),
     (r"variable '(\w+)' referenced before assignment", "the variable '{0}' may be read before it is set."),
     (r"cannot assign to field|Cannot cast ([^\n]+?) to ([^\n:]+)", 
-     "it stores a value of the wrong type ({0} into {1})."),
+     "it uses a value of the wrong type: {0} where {1} is needed."),
     (r"No implementation of function Function\(<built-in function (\w+)>\)[^\n]*\n[^\n]*\n *>>> [^\n]*\(([^\n]*)\)",
      "the operation '{0}' is not defined for ({1})."),
     (r"Unknown attribute '(\w+)' of type ([^\n]+)", "{1} has no attribute '{0}'."),
