@@ -2,7 +2,7 @@
 
 Without noise every outcome is determined by the cup, so a belief is the set of cups that are still possible, a bit
 mask. The rules are written out again on the model's tables (where the cup blocks a move, what the fingers feel, where
-the cup is in the hand), and the value is found by plain value iteration on all reachable (state, set) pairs.
+the cup is in the hand), and the value is found by heuristic search over (state, set) pairs.
 """
 
 import numpy as np
@@ -62,40 +62,100 @@ def by_outcome(model: pl.Grasp, x, a: int):
     return [(y, mask) for (y, _), mask in outcomes.items()], list(rewards.items())
 
 
-def solve(model: pl.Grasp, tolerance: float = 1e-9):
+def cup_known_values(model: pl.Grasp, start) -> list[dict]:
+    """For every cup the value of each x that can be reached from the start, by value iteration."""
+    found = []
+    for cup in range(len(model.cups)):
+        moves, queue = {}, [start]
+        for x in queue:  # grows
+            if x not in moves:
+                moves[x] = [(y, reward) for y, _, reward in (step(model, x, cup, a) for a in legal(model, x))]
+                queue += [y for y, _ in moves[x] if y != END and y not in moves]
+        v, change = dict.fromkeys(moves, -100.0), 1.0  # picking at once is worth at least that
+        v[END] = 0.0
+        while change > 0.0:
+            change = 0.0
+            for x, choices in moves.items():
+                best = max(reward + model.discount * v[y] for y, reward in choices)
+                change, v[x] = max(change, abs(best - v[x])), best
+        found.append(v)
+    return found
+
+
+class Search:
+    """LAO* (Hansen and Zilberstein 2001) over pairs (x, set of cups), from above: the value of knowing the cup."""
+
+    def __init__(self, model: pl.Grasp) -> None:
+        self.model = model
+        column, row = (
+            int(np.argmin(abs(line - at)))
+            for line, at in ((model.sides, model.start_side), (model.depths, model.start_depth))
+        )
+        self.start = (column, row, False, None)
+        self.known = cup_known_values(model, self.start)
+        self.rules, self.actions, self.v = {}, {}, {}
+
+    def value(self, pair) -> float:
+        if pair not in self.v:
+            x, cups = pair
+            members = [cup for cup in range(len(self.known)) if cups >> cup & 1]
+            self.v[pair] = sum(self.known[cup][x] for cup in members) / len(members)
+        return self.v[pair]
+
+    def expand(self, pair) -> None:
+        """List the actions of a pair: reward, and (probability, next pair) of every outcome."""
+        (x, cups), count = pair, pair[1].bit_count()
+        self.actions[pair] = []
+        for a in legal(self.model, x):
+            if (x, a) not in self.rules:
+                self.rules[x, a] = by_outcome(self.model, x, a)
+            outcomes, gains = self.rules[x, a]
+            reward = sum(r * (cups & mask).bit_count() for r, mask in gains) / count
+            after = [
+                ((cups & mask).bit_count() / count, (y, cups & mask))
+                for y, mask in outcomes
+                if y != END and cups & mask
+            ]
+            self.actions[pair].append((reward, after))
+
+    def back_up(self, pair) -> list:
+        """Update the value of a pair; what follows its best action."""
+        gamma = self.model.discount
+        best, after = max(
+            ((r + gamma * sum(p * self.value(y) for p, y in after), after) for r, after in self.actions[pair]),
+            key=lambda found: found[0],
+        )
+        self.change = max(self.change, abs(best - self.value(pair)))
+        self.v[pair] = best
+        return [y for _, y in after]
+
+    def improve(self, root) -> bool:
+        """Expand and back up, last pairs first, what the best actions lead to; whether anything changed."""
+        self.change, new, order, stack, seen = 0.0, 0, [], [root], {root}
+        while stack:
+            pair = stack.pop()
+            order.append(pair)
+            if pair not in self.actions:
+                new += 1
+                self.expand(pair)
+                continue
+            for y in self.back_up(pair):
+                if y not in seen:
+                    seen.add(y)
+                    stack.append(y)
+        for pair in reversed(order):
+            self.back_up(pair)
+        return new > 0 or self.change > 1e-10
+
+
+def solve(model: pl.Grasp) -> tuple[float, float]:
     """(Bayes-optimal value, value if the cup is known) from the start, every cup equally likely."""
-    start = (int(np.argmin(abs(model.sides - model.start_side))), int(np.argmin(abs(model.depths))), False, None)
-    everything = (1 << len(model.cups)) - 1
-    roots = [(start, everything), *((start, 1 << cup) for cup in range(len(model.cups)))]
-    numbers, queue, rules = {root: n for n, root in enumerate(roots)}, list(roots), {}
-    owner, rewards, edge_pair, edge_next, edge_chance = [], [], [], [], []
-    for x, cups in queue:  # grows
-        node = numbers[x, cups]
-        for a in legal(model, x):
-            if (x, a) not in rules:
-                rules[x, a] = by_outcome(model, x, a)
-            outcomes, gains = rules[x, a]
-            pair = len(owner)
-            owner.append(node)
-            rewards.append(sum(r * (cups & mask).bit_count() for r, mask in gains) / cups.bit_count())
-            for y, mask in outcomes:
-                left = cups & mask
-                if left and y != END:
-                    if (y, left) not in numbers:
-                        numbers[y, left] = len(numbers)
-                        queue.append((y, left))
-                    edge_pair.append(pair)
-                    edge_next.append(numbers[y, left])
-                    edge_chance.append(left.bit_count() / cups.bit_count())
-    owner, rewards, pairs = np.array(owner), np.array(rewards), len(owner)
-    first = np.searchsorted(owner, np.arange(len(numbers)))
-    edge_pair, edge_next, edge_chance = np.array(edge_pair), np.array(edge_next), model.discount * np.array(edge_chance)
-    v, change = np.full(len(numbers), -100.0 / (1 - model.discount)), np.inf
-    while change > tolerance:
-        q = rewards + np.bincount(edge_pair, edge_chance * v[edge_next], pairs)
-        new = np.maximum.reduceat(q, first)
-        change, v = np.abs(new - v).max(), new
-    return float(v[0]), float(v[1 : len(roots)].mean())
+    search = Search(model)
+    root = (search.start, (1 << len(model.cups)) - 1)
+    cup_known = search.value(root)
+    while search.improve(root):
+        pass
+    return search.value(root), cup_known
 
 
 if __name__ == "__main__":

@@ -17,5 +17,5 @@ MEAN_MDP_ROCKSAMPLE_7_8 = 10 * 0.95**6
 
 # Grasping with the geometry of problems/grasp, without noise: the Bayes-optimal value and the value if the cup is known.
 # Nobody has published them. tests/grasp_by_sets.py computes them independently of the solvers.
-GRASP_BAYES_OPTIMAL = 16.0662
-GRASP_CUP_KNOWN = 28.29
+GRASP_BAYES_OPTIMAL = 16.066208
+GRASP_CUP_KNOWN = 28.292416

@@ -110,7 +110,7 @@ def test_the_full_information_value_is_that_of_the_independent_program():
     model = pl.Grasp()
     momdp = momdp_form(model)
     values = full_information_values(momdp, model.discount)
-    assert abs(values[momdp.reachable.find(momdp.view.root())].mean() - GRASP_CUP_KNOWN) < 0.005
+    assert abs(values[momdp.reachable.find(momdp.view.root())].mean() - GRASP_CUP_KNOWN) < 1e-5
 
 
 def test_pomdp_lite_has_the_bayes_optimal_value_and_never_fails():
@@ -120,14 +120,14 @@ def test_pomdp_lite_has_the_bayes_optimal_value_and_never_fails():
     played = [run_episode(planner, world, 0, i) for i in range(len(model.cups))]
     assert all(e.success for e in played)
     value = np.mean([e.discounted for e in played])
-    assert value == pytest.approx(GRASP_BAYES_OPTIMAL, abs=0.001)
+    assert value == pytest.approx(GRASP_BAYES_OPTIMAL, abs=1e-5)
 
 
 @pytest.mark.slow
 def test_the_known_values_are_those_of_the_independent_program():
     best, cup_known = grasp_by_sets.solve(pl.Grasp())
-    assert best == pytest.approx(GRASP_BAYES_OPTIMAL, abs=1e-4)
-    assert cup_known == pytest.approx(GRASP_CUP_KNOWN, abs=0.005)
+    assert best == pytest.approx(GRASP_BAYES_OPTIMAL, abs=1e-6)
+    assert cup_known == pytest.approx(GRASP_CUP_KNOWN, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_the_bayes_optimal_value():
     planner = pl.BayesOptimal(pl.Grasp())
     planner.reset()
     low, high = planner.decide().bounds
-    assert high - low < 1e-6 and abs(low - GRASP_BAYES_OPTIMAL) < 1e-3
+    assert high - low < 1e-6 and abs(low - GRASP_BAYES_OPTIMAL) < 1e-5
 
 
 @pytest.mark.parametrize("planner", ["pomdp-lite", "mean-mdp", "qmdp", "pomcp", "pomcp-exact", "despot"])
