@@ -189,12 +189,26 @@ def test_a_recovered_belief_is_half_the_prior_and_half_what_it_was(kind, model_k
     np.testing.assert_allclose(np.concatenate(belief.marginals()), np.concatenate(exact.marginals()), atol=near)
 
 
+@pytest.mark.parametrize("kind", ["categorical", "particles", "rejection"])
+def test_what_was_seen_before_a_recovery_no_longer_rules_values_out(kind):
+    model = pl.Tiger(accuracy=1.0)
+    belief, x = KINDS[kind](model), model.initial_state()
+    belief.update(x, "listen", x, "hear-left")
+    with pytest.raises(pl.ImpossibleObservationError):
+        belief.update(x, "listen", x, "hear-right")
+    assert belief.marginals()[0].tolist() == pytest.approx([1.0, 0.0])
+    belief.recover()
+    for _ in range(3):
+        belief.update(x, "listen", x, "hear-right")
+    assert belief.marginals()[0].tolist() == pytest.approx([0.0, 1.0])
+
+
 def test_beliefs_that_do_not_fit_the_model_are_refused():
     with pytest.raises(pl.UsageError, match="a factored belief needs several components"):
         pl.FactoredBelief(pl.Tiger())
     with pytest.raises(pl.UsageError, match="a particle belief needs a constant θ"):
         pl.ParticleBelief(ChangingParts(1), 10)
-    with pytest.raises(pl.UsageError, match="at least 1 particles"):
+    with pytest.raises(pl.UsageError, match="particles must be at least 1, not 0"):
         pl.RejectionBelief(pl.Tiger(), 0)
 
 

@@ -219,7 +219,7 @@ def test_a_population_needs_its_functions():
         pl.BayesOptimal(MODEL).reset()
     with pytest.raises(pl.TooLargeError, match="cannot be listed"):
         pl.PomdpLite(MODEL, solver="exact").reset()
-    with pytest.raises(pl.UsageError, match="at least 2 particles"):
+    with pytest.raises(pl.UsageError, match="particles must be at least 2, not 1"):
         pl.ParticleBelief(MODEL, 1)
 
 

@@ -38,7 +38,7 @@ class PopulationBelief(Belief):
 
     def __init__(self, view: KernelView, particles: int) -> None:
         if particles < self._fewest:
-            raise UsageError(f"a particle belief needs at least {self._fewest} particles, not {particles}.")
+            raise UsageError(f"{type(self).__name__}: particles must be at least {self._fewest}, not {particles}.")
         self.particles = particles
         self._rows = np.zeros((particles + 1, view.model.hidden.words), np.uint64)  # the last is "no component"
         self._kernel_model = self._make_kernel_model(view)
@@ -77,7 +77,7 @@ class PopulationBelief(Belief):
         if self.view.listed:
             _draw_listed(model, self.view.table.prior, theta, stream)
         elif draw_prior(model, theta, len(theta), stream) < 0:
-            raise ModelError(f"{self.view.model.name}.prior raised an error; check_model shows which.")
+            raise ModelError(f"{self.view.model.name}.prior raised an error; check_model shows where.")
 
     def _move(self, x: Words, sweeps: int) -> int:
         """Move every particle this many times; return how many moves changed one."""

@@ -61,7 +61,8 @@ class Belief(ABC):
 
     def copy(self) -> Self:
         """An independent belief with the same content."""
-        return copy.deepcopy(self, {id(self.view): self.view})
+        shared = (self.view, self.view.kernel_model)
+        return copy.deepcopy(self, {id(part): part for part in shared})
 
     def update(self, x: Any, a: int | str, y: Any, o: int | str | None) -> None:
         """Condition on having taken action a in x, arrived in y and observed o.
