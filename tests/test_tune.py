@@ -224,7 +224,7 @@ def test_a_damaged_file(tiger, tmp_path):
     ("given", "said"),
     [
         ("beta", "--param beta: give name=low:high"),
-        ("beta=3", "--param beta=3: give a range low:high, or several choices"),
+        ("beta=3", "--param beta=3: give a range low:high, or several comma-separated choices"),
         ("beta=5:1", "--param beta=5:1: the first number of a range must be the smaller one"),
         ("beta=0:1:log", "--param beta=0:1:log: a logarithmic range must begin above 0"),
         ("beta=1:10:lin", "--param beta=1:10:lin: low:high may only be followed by log, not 'lin'"),
