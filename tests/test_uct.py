@@ -186,3 +186,18 @@ def test_a_loop_that_earns_forever_is_refused():
 def test_rocksample_20_20_is_planned_online():
     result = pl.evaluate("rocksample-20-20", episodes=1, seed=4, sims=300)
     assert result.mean > 5 and result.episodes[0].steps > 10
+
+
+def test_particles_that_move_start_a_new_graph():
+    """After resampling all weights are equal again, so the weights alone do not tell one belief from the next."""
+    planner = pl.PomdpLite(pl.Battleship(4, 1), sims=40, search_depth=3)
+    planner.reset(3)
+    first = planner.decide()
+    twin = pl.PomdpLite(planner.model, sims=40, search_depth=3)
+    twin.reset(3)
+    for moved in (planner, twin):
+        moved.belief._rows[: moved.belief.particles] = moved.belief._rows[0]  # every particle is the same board now
+    assert np.array_equal(planner.belief.probabilities, twin.belief.probabilities)
+    assert first.solution.mean_bonus.max() > 0  # a shot tells which of several boards it is
+    assert twin.decide().solution.mean_bonus.max() < 1e-9
+    assert planner.decide().solution.mean_bonus.max() < 1e-9

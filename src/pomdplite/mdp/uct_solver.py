@@ -60,7 +60,7 @@ class UctSolver:
             tally=np.zeros(4, np.int64),
             fault=np.zeros(5, np.int64),
         )
-        self._belief: Floats | None = None  # the belief that the graph's numbers are for
+        self._belief: tuple[Floats, Words] | None = None  # the belief that the graph's numbers are for: b and its values
 
     def reset(self, prior: Floats, seed: int) -> None:
         """Start a new episode with an empty graph; the seed determines its random numbers."""
@@ -80,7 +80,7 @@ class UctSolver:
         clock = (self.budget if self.parameters.search_depth > 1 else Budget(None, 1)).start()
         if len(self._work.out.reward) < int(np.max(np.diff(kernel_model.offsets))):
             self._allocate_outcomes(kernel_model, self._work.out.next.shape[0])
-        root = self._root(s, b)
+        root = self._root(s, b, kernel_model.theta)
         work, search = self._work, tree_search if self.tree else graph_search
         work.tally[:] = 0
         while (count := clock.portion(int(work.tally[SIMULATIONS]))) > 0:
@@ -96,16 +96,19 @@ class UctSolver:
     def _allocate_outcomes(self, kernel_model: KernelModel, branches: int) -> None:
         self._work = self._work._replace(out=allocate_outcomes(kernel_model, branches))
 
-    def _root(self, s: Words, b: Floats) -> int:
-        """The node of s in the graph of the last step if the belief is the same, otherwise in a new graph."""
+    def _root(self, s: Words, b: Floats, theta: Words) -> int:
+        """The node of s in the graph of the last step if the belief is the same, otherwise in a new graph.
+
+        Particles move while their weights stay equal, so a belief is its weights b and its hidden values theta.
+        """
         root = -1
-        if not self.tree and self._belief is not None and np.array_equal(self._belief, b):
-            if not half_full(self._graph):
+        if not self.tree and self._belief is not None and not half_full(self._graph):
+            if np.array_equal(self._belief[0], b) and np.array_equal(self._belief[1], theta):
                 root = int(find_node(self._graph, s.reshape(1, -1)))
         if root < 0:
             clear(self._graph, s)
             root = 1
-        self._belief = b.copy()
+        self._belief = (b.copy(), theta.copy())
         return root
 
     def _refuse_unbounded_value(self, root: int) -> None:
