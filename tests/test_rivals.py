@@ -241,7 +241,7 @@ def test_preferred_actions_are_legal(problem):
             a = int(rng.choice(chosen))
             result = world.step(a)
             y = to_words(model.state.dtype, result.y)
-            abi.remember(view.kernel_model, x.reshape(1, -1), 0, a, y.reshape(1, -1), 0, result.o, h, 0)
+            abi.remember(view.kernel_model, x.reshape(1, -1), a, y.reshape(1, -1), 0, result.o, h, 0)
             x = y
             if result.terminated:
                 break

@@ -13,7 +13,7 @@ _SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Step:
+class CheckedStep:
     """What T, Z, R and φ gave at one (x, θ, a)."""
 
     reward: float
@@ -31,7 +31,7 @@ class Step:
         return [from_words(dtype, words) for words in self.words]
 
 
-def check_step(probe: Probe, x: Any, theta: Any, a: int, component: int) -> Step | None:
+def check_step(probe: Probe, x: Any, theta: Any, a: int, component: int) -> CheckedStep | None:
     """Check the four functions at (x, θ, a); return what they gave, or None if it cannot be used."""
     run, where = probe.interpreted, probe.place(x, theta, a)
     keep = {0: probe.model.state.dtype, 1: probe.hidden.dtype}
@@ -59,7 +59,7 @@ def check_step(probe: Probe, x: Any, theta: Any, a: int, component: int) -> Step
         if not np.array_equal(z, run.observation(y, later, a)):
             probe.report.add("reproducible", f"observation gives different numbers for the same arguments at {where}.")
         likelihoods.append(z)
-    return Step(reward, branches, words, likelihoods) if usable else None
+    return CheckedStep(reward, branches, words, likelihoods) if usable else None
 
 
 def _check_reproducible(
@@ -106,7 +106,7 @@ def _check_hidden_change(probe: Probe, x: Any, theta: Any, a: int, later: Any, c
             probe.report.add("dependence", f"evolve changes {name} at {where}, but depends returns {declared}.")
 
 
-def check_dependence(probe: Probe, x: Any, a: int, component: int, values: list[int], step: Step) -> None:
+def check_dependence(probe: Probe, x: Any, a: int, component: int, values: list[int], step: CheckedStep) -> None:
     """The declared component is the only one that matters: with others drawn anew, `step` stays the same."""
     other = probe.random_values()
     if component >= 0:

@@ -305,8 +305,8 @@ def preferred(model: KernelModel, x: Words, i: int, h: Words, k: int, f: Floats)
 
 
 @inlined
-def remember(model: KernelModel, x: Words, i: int, a: int, y: Words, j: int, o: int, h: Words, k: int) -> int:
+def remember(model: KernelModel, x: Words, a: int, y: Words, j: int, o: int, h: Words, k: int) -> int:
     """Update h[k] by the step (x, a, y, o)."""
     if model.functions[REMEMBER] == 0:
         return 0
-    return call.remember(model.functions, address(x, i), a, address(y, j), o, address(h, k))
+    return call.remember(model.functions, address(x, 0), a, address(y, j), o, address(h, k))

@@ -60,7 +60,9 @@ class UctSolver:
             tally=np.zeros(4, np.int64),
             fault=np.zeros(5, np.int64),
         )
-        self._belief: tuple[Floats, Words] | None = None  # the belief that the graph's numbers are for: b and its values
+        self._belief: tuple[Floats, Words] | None = (
+            None  # the belief that the graph's numbers are for: b and its values
+        )
 
     def reset(self, prior: Floats, seed: int) -> None:
         """Start a new episode with an empty graph; the seed determines its random numbers."""

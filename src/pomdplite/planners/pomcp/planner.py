@@ -175,7 +175,7 @@ class Pomcp(Planner):
             self._filter._advance(before, a, y, o, steps.particle[:logged][same])
             self._x = y.copy()
         after, memory = y.reshape(1, -1), self._simulation.memory
-        abi.remember(self.belief.kernel_model, before.reshape(1, -1), 0, a, after, 0, o, memory, 0)
+        abi.remember(self.belief.kernel_model, before.reshape(1, -1), a, after, 0, o, memory, 0)
         if self._root >= 0:
             self._root = int(follow(self._tree, self._root, a, after, o))
 

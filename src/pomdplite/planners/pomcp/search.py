@@ -155,7 +155,7 @@ def simulate(
         depth += 1
         if depth == 1 and root.b.shape[0] == 0:
             log_first_step(tree, first_steps, particle, a, out.y, i, o)
-        abi.remember(model, simulation.x, 0, a, out.y, i, o, simulation.memory, 1)
+        abi.remember(model, simulation.x, a, out.y, i, o, simulation.memory, 1)
         for w in range(simulation.x.shape[1]):
             simulation.x[0, w] = out.y[i, w]
         for w in range(simulation.theta.shape[1]):

@@ -18,7 +18,7 @@ import numpy as np
 from pomdplite.compile.jit import Floats, Ints, inlined, kernel
 from pomdplite.planners.sarsop.folding import dot, fold_ratios, fold_sums, least_ratio, ratio_reaches
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior, widest
-from pomdplite.planners.sarsop.tree import POINT_CLOCK, BeliefTree, edge_base, expanded, link, unlink
+from pomdplite.planners.sarsop.tree import POINT_CLOCK, SampledBeliefTree, edge_base, expanded, link, unlink
 from pomdplite.planners.sarsop.vectors import VECTOR_CLOCK, AlphaVectors
 
 
@@ -52,7 +52,7 @@ def allocate_scratch(model: GroupedMomdp, depth: int) -> BoundScratch:
 
 
 @kernel
-def update_node_lower(vectors: AlphaVectors, tree: BeliefTree, node: int) -> None:
+def update_node_lower(vectors: AlphaVectors, tree: SampledBeliefTree, node: int) -> None:
     """V̲(b) of the node itself."""
     if tree.vector[node] < 0:  # it was pruned: look at all vectors again
         tree.vectors_seen[node], tree.lower[node] = 0, -np.inf
@@ -67,7 +67,7 @@ def update_node_lower(vectors: AlphaVectors, tree: BeliefTree, node: int) -> Non
 
 @kernel
 def update_lower(
-    model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch: BoundScratch, node: int
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int
 ) -> None:
     """V̲ of the node and, if it is expanded, of its edges."""
     update_node_lower(vectors, tree, node)
@@ -99,7 +99,7 @@ def update_lower(
 
 @inlined
 def raise_group_lower(
-    model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch: BoundScratch, node: int, group: int,
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, group: int,
     alpha: int,
 ) -> None:  # fmt: skip
     """V̲ after each outcome of a group: at least what this α-vector is worth there."""
@@ -118,7 +118,7 @@ def raise_group_lower(
 
 
 @kernel
-def update_upper(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node: int) -> None:
+def update_upper(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int) -> None:
     """V̄ of the edges of an expanded node, by the sawtooth rule."""
     x = tree.state[node]
     for group in range(model.first_group[x], model.first_group[x + 1]):
@@ -138,7 +138,9 @@ def update_upper(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, n
 
 
 @inlined
-def sawtooth(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node: int, group: int, point: int) -> None:
+def sawtooth(
+    model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int, group: int, point: int
+) -> None:
     """The sawtooth rule with one point (b_i, v_i), for a group of one outcome whose belief is in scratch.after:
 
     V̄ ← min{V̄, c(b) − (c(b_i) − v_i) · min_j b(j) / b_i(j)}
@@ -153,7 +155,7 @@ def sawtooth(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node:
 
 @inlined
 def sawtooth_group(
-    model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node: int, group: int, point: int
+    model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int, group: int, point: int
 ) -> None:
     """The sawtooth rule with one point for all outcomes of a group, by folding the ratios."""
     base, b = edge_base(model, tree, node), tree.belief[node]
@@ -179,7 +181,7 @@ def sawtooth_group(
 
 
 @kernel
-def lower_node_upper(tree: BeliefTree, node: int, upper: float, worth: float) -> None:
+def lower_node_upper(tree: SampledBeliefTree, node: int, upper: float, worth: float) -> None:
     """V̄(b) ← min{V̄(b), upper}; the node moves to the front of its state's list once V̄ is lower by more than `worth`."""
     tree.upper[node] = min(tree.upper[node], upper)
     if tree.published[node] - tree.upper[node] <= worth:
@@ -191,7 +193,7 @@ def lower_node_upper(tree: BeliefTree, node: int, upper: float, worth: float) ->
 
 
 @kernel
-def implied(tree: BeliefTree, node: int, worth: float) -> bool:
+def implied(tree: SampledBeliefTree, node: int, worth: float) -> bool:
     """Whether the other points of its state imply V̄ of a point by the sawtooth rule, up to `worth`."""
     needed = tree.corner[node] - tree.upper[node] - worth
     other = tree.newest_point[tree.state[node]]
@@ -207,7 +209,7 @@ def implied(tree: BeliefTree, node: int, worth: float) -> bool:
 
 
 @kernel
-def look_ahead(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node: int) -> None:
+def look_ahead(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int) -> None:
     """Q̲(b, a) and Q̄(b, a) of every action of an expanded node, from its edges: scratch.q_lower and scratch.q_upper."""
     x, base = tree.state[node], edge_base(model, tree, node)
     first, last = model.graph.first[x], model.graph.first[x + 1]

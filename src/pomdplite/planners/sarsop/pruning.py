@@ -8,7 +8,7 @@ from pomdplite.planners.sarsop.tree import (
     GROUPS,
     NODES,
     PAIRS,
-    BeliefTree,
+    SampledBeliefTree,
     edge_base,
     expanded,
     is_point,
@@ -22,7 +22,7 @@ from pomdplite.planners.sarsop.vectors import VECTORS, AlphaVectors
 
 @kernel
 def flag_reachable(
-    model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, reachable: Flags, stack: Small
+    model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, reachable: Flags, stack: Small
 ) -> None:
     """Flag the nodes that can be reached by actions that may be optimal: Q̄(b, a) ≥ max{V̲(b), max_a' Q̲(b, a')}."""
     reachable[0] = True
@@ -48,7 +48,9 @@ def flag_reachable(
 
 
 @kernel
-def prune_vectors(vectors: AlphaVectors, tree: BeliefTree, reachable: Flags, number: Small, initial: int) -> None:
+def prune_vectors(
+    vectors: AlphaVectors, tree: SampledBeliefTree, reachable: Flags, number: Small, initial: int
+) -> None:
     """Remove the vectors that are best at no reachable node; `number` has -1 for each vector, and is overwritten.
 
     The first `initial` vectors stay, and so do the successors of a vector that stays: then looking one step ahead is,
@@ -99,7 +101,7 @@ def compact_vectors(vectors: AlphaVectors, number: Small, initial: int) -> None:
 
 
 @kernel
-def prune_points(tree: BeliefTree, worth: float) -> None:
+def prune_points(tree: SampledBeliefTree, worth: float) -> None:
     """Remove from the lists the points that others imply, up to `worth`."""
     for state in range(1, tree.newest_point.shape[0]):
         point = tree.newest_point[state]
@@ -111,7 +113,7 @@ def prune_points(tree: BeliefTree, worth: float) -> None:
 
 
 @kernel
-def forget_edges(model: GroupedMomdp, tree: BeliefTree, most: int) -> None:
+def forget_edges(model: GroupedMomdp, tree: SampledBeliefTree, most: int) -> None:
     """Keep the root and the `most` points that were sampled last, without their edges; remove all other nodes."""
     for slot in range(tree.table.shape[0]):
         tree.table[slot] = -1

@@ -22,7 +22,7 @@ from pomdplite.compile.jit import inlined, kernel
 from pomdplite.planners.sarsop.bounds import BoundScratch, look_ahead, lower_node_upper, update_lower, update_upper
 from pomdplite.planners.sarsop.folding import dot
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior
-from pomdplite.planners.sarsop.tree import BINS, BeliefTree, edge_base, expand, expanded, make_node
+from pomdplite.planners.sarsop.tree import BINS, SampledBeliefTree, edge_base, expand, expanded, make_node
 from pomdplite.planners.sarsop.vectors import VECTORS, AlphaVectors, add_vector
 
 WORTH = 0.01  # of ε: by how much V̄ of a point must improve to be looked at again
@@ -30,7 +30,9 @@ _BETTER = 1e-9  # by how much, relatively, a new α-vector must be better
 
 
 @kernel
-def trial(model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch: BoundScratch, epsilon: float) -> None:
+def trial(
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, epsilon: float
+) -> None:
     """Sample one path, and back up its beliefs from the last to the first."""
     length = sample(model, vectors, tree, scratch, epsilon)
     for i in range(length - 1, -1, -1):
@@ -43,7 +45,9 @@ def trial(model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch:
 
 
 @kernel
-def sample(model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch: BoundScratch, epsilon: float) -> int:
+def sample(
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, epsilon: float
+) -> int:
     """Sample: one path from the root, into scratch.path; its length."""
     node, length = 0, 0
     slack = epsilon  # ε γ^-t
@@ -68,7 +72,7 @@ def sample(model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch
 
 @kernel
 def update_bounds(
-    model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch: BoundScratch, node: int, worth: float
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, worth: float
 ) -> tuple[int, int]:
     """Bring all bounds of a node up to date; argmax_a Q̲(b, a) and argmax_a Q̄(b, a), counted from the state's first."""
     if not expanded(tree, node):
@@ -88,7 +92,7 @@ def update_bounds(
 
 
 @kernel
-def predict(tree: BeliefTree, node: int) -> float:
+def predict(tree: SampledBeliefTree, node: int) -> float:
     """V̂(b): the mean V̄ of the beliefs in its bin, or V̄(b) if it is the only one."""
     if tree.bin[node] < 0:
         b = tree.belief[node]
@@ -109,7 +113,7 @@ def predict(tree: BeliefTree, node: int) -> float:
 
 @inlined
 def choose_outcome(
-    model: GroupedMomdp, tree: BeliefTree, node: int, a: int, L: float, U: float, slack: float
+    model: GroupedMomdp, tree: SampledBeliefTree, node: int, a: int, L: float, U: float, slack: float
 ) -> tuple[int, float, float]:
     """e' for the state's action number a, with L and U of the next belief; -1 if every gap is below the slack."""
     x, base = tree.state[node], edge_base(model, tree, node)
@@ -134,7 +138,7 @@ def choose_outcome(
 
 
 @inlined
-def child(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node: int, outcome: int) -> int:
+def child(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int, outcome: int) -> int:
     """The node of τ(b, a, e), made if it is not there yet."""
     edge = edge_base(model, tree, node) + outcome
     if tree.edge_child[edge] < 0:
@@ -151,7 +155,7 @@ def child(model: GroupedMomdp, tree: BeliefTree, scratch: BoundScratch, node: in
 
 @kernel
 def back_up(
-    model: GroupedMomdp, vectors: AlphaVectors, tree: BeliefTree, scratch: BoundScratch, node: int, pair: int
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, pair: int
 ) -> None:
     """Backup: the vector α_a of a pair at the node's belief, added to Γ if it is better there than all others."""
     x, base, alpha = tree.state[node], edge_base(model, tree, node), scratch.alpha

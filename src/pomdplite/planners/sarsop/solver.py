@@ -24,7 +24,7 @@ from pomdplite.planners.sarsop.pruning import flag_reachable, forget_edges, prun
 from pomdplite.planners.sarsop.search import WORTH, trial
 from pomdplite.planners.sarsop.tree import (
     NODES,
-    BeliefTree,
+    SampledBeliefTree,
     allocate_tree,
     make_node,
     node_bytes,
@@ -168,7 +168,7 @@ class SarsopSolver:
         self._kept = int(self.vectors.counts[VECTORS])
         prune_points(self.tree, WORTH * (self.tree.upper[0] - self.tree.lower[0]))
 
-    def result(self) -> tuple[AlphaVectors, BeliefTree]:
+    def result(self) -> tuple[AlphaVectors, SampledBeliefTree]:
         """Γ, and the points of the sawtooth bound with room for one more node, in no more memory than they need."""
         forget_edges(self.model, self.tree, len(self.tree.state))
         return trimmed(self.vectors), with_room_for_one(self.model, self.tree)

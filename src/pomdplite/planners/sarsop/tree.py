@@ -23,11 +23,11 @@ _NOT_A_POINT = -2  # in the place of a neighbour in the list
 _NOT_EXPANDED = -1
 BINS = 24  # of entropy, and of the corner bound
 
-# Indices into BeliefTree.counts.
+# Indices into SampledBeliefTree.counts.
 NODES, EDGES, GROUPS, PAIRS, POINT_CLOCK = range(5)
 
 
-class BeliefTree(NamedTuple):
+class SampledBeliefTree(NamedTuple):
     """T_R. An expanded node has a block of edges, one of groups and one of pairs."""
 
     state: Small  # [node] x
@@ -62,15 +62,15 @@ class BeliefTree(NamedTuple):
     reward: Floats  # [pair] R(b, x, a)
 
 
-_PER_NODE = BeliefTree._fields[: BeliefTree._fields.index("counts")]
+_PER_NODE = SampledBeliefTree._fields[: SampledBeliefTree._fields.index("counts")]
 
 
-def allocate_tree(model: GroupedMomdp, count: int) -> BeliefTree:
+def allocate_tree(model: GroupedMomdp, count: int) -> SampledBeliefTree:
     """Space for so many nodes, all of them expanded; the operating system commits memory as it is used."""
     states, values = model.corner.shape
     most = widest(model)
     edges, groups, pairs = count * most.outcomes, count * most.groups, count * most.actions
-    return BeliefTree(
+    return SampledBeliefTree(
         state=np.empty(count, np.int32),
         belief=np.empty((count, values)),
         corner=np.empty(count),
@@ -109,14 +109,14 @@ def node_bytes(model: GroupedMomdp) -> int:
     return 8 * model.corner.shape[1] + 136 + 16 * most.groups + 40 * most.outcomes + 8 * most.actions
 
 
-def with_room_for_one(model: GroupedMomdp, tree: BeliefTree) -> BeliefTree:
+def with_room_for_one(model: GroupedMomdp, tree: SampledBeliefTree) -> SampledBeliefTree:
     """The nodes of a tree in which none is expanded, in no more memory than they need, and room for one more."""
     count, one = int(tree.counts[NODES]), allocate_tree(model, 1)
     grown = {name: np.concatenate([getattr(tree, name)[:count], getattr(one, name)]) for name in _PER_NODE}
     return one._replace(**grown, newest_point=tree.newest_point.copy())
 
 
-def put_last(model: GroupedMomdp, tree: BeliefTree, state: int, b: Floats) -> int:
+def put_last(model: GroupedMomdp, tree: SampledBeliefTree, state: int, b: Floats) -> int:
     """Make (x, b) the last node that the tree has room for, apart from the nodes before it; its number."""
     node = len(tree.state) - 1
     tree.table[:] = -1  # the other nodes are only points
@@ -126,31 +126,31 @@ def put_last(model: GroupedMomdp, tree: BeliefTree, state: int, b: Floats) -> in
     return node
 
 
-def point_count(tree: BeliefTree) -> int:
+def point_count(tree: SampledBeliefTree) -> int:
     """The number of points of the sawtooth bound."""
     return int(np.count_nonzero(tree.newer[: tree.counts[NODES]] != _NOT_A_POINT))
 
 
 @inlined
-def is_point(tree: BeliefTree, node: int) -> bool:
+def is_point(tree: SampledBeliefTree, node: int) -> bool:
     """Whether the node is in the list of its state's points."""
     return tree.newer[node] != _NOT_A_POINT
 
 
 @inlined
-def expanded(tree: BeliefTree, node: int) -> bool:
+def expanded(tree: SampledBeliefTree, node: int) -> bool:
     """Whether the node has edges."""
     return tree.first_edge[node] != _NOT_EXPANDED
 
 
 @inlined
-def edge_base(model: GroupedMomdp, tree: BeliefTree, node: int) -> int:
+def edge_base(model: GroupedMomdp, tree: SampledBeliefTree, node: int) -> int:
     """Added to the number of an outcome, the node's edge for it."""
     return tree.first_edge[node] - model.first_outcome[model.first_group[tree.state[node]]]
 
 
 @kernel
-def node_slot(model: GroupedMomdp, tree: BeliefTree, state: int, b: Floats) -> Any:
+def node_slot(model: GroupedMomdp, tree: SampledBeliefTree, state: int, b: Floats) -> Any:
     """The slot in the table of the node (x, b), or where it belongs."""
     h = np.uint64(np.int64(dot(b, model.hash_weights) * _HASH_SCALE)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(state)
     h = (h ^ (h >> np.uint64(31))) * np.uint64(0xFF51AFD7ED558CCD)
@@ -161,7 +161,7 @@ def node_slot(model: GroupedMomdp, tree: BeliefTree, state: int, b: Floats) -> A
 
 
 @inlined
-def same_belief(tree: BeliefTree, node: int, state: int, b: Floats) -> bool:
+def same_belief(tree: SampledBeliefTree, node: int, state: int, b: Floats) -> bool:
     """Whether a node is (x, b)."""
     if tree.state[node] != state:
         return False
@@ -172,7 +172,7 @@ def same_belief(tree: BeliefTree, node: int, state: int, b: Floats) -> bool:
 
 
 @kernel
-def make_node(model: GroupedMomdp, tree: BeliefTree, state: int, b: Floats, upper: float) -> int:
+def make_node(model: GroupedMomdp, tree: SampledBeliefTree, state: int, b: Floats, upper: float) -> int:
     """The node (x, b): the one that is there, or a new one whose V̄ is at most `upper`."""
     slot = node_slot(model, tree, state, b)
     if tree.table[slot] >= 0:
@@ -192,7 +192,7 @@ def make_node(model: GroupedMomdp, tree: BeliefTree, state: int, b: Floats, uppe
 
 
 @inlined
-def make_leaf(tree: BeliefTree, node: int) -> None:
+def make_leaf(tree: SampledBeliefTree, node: int) -> None:
     """Take the node's edges away, and take it out of the list and its bin."""
     tree.first_edge[node] = _NOT_EXPANDED
     tree.first_group[node] = tree.first_pair[node] = tree.bin[node] = -1
@@ -200,7 +200,7 @@ def make_leaf(tree: BeliefTree, node: int) -> None:
 
 
 @kernel
-def expand(model: GroupedMomdp, tree: BeliefTree, node: int, after: Floats) -> None:
+def expand(model: GroupedMomdp, tree: SampledBeliefTree, node: int, after: Floats) -> None:
     """Give the node its edges, with the bounds of the corners; `after` is overwritten."""
     x, b = tree.state[node], tree.belief[node]
     tree.first_edge[node] = tree.counts[EDGES]
@@ -234,7 +234,7 @@ def mean_reward(model: GroupedMomdp, b: Floats, pair: int) -> float:
 
 
 @inlined
-def link(tree: BeliefTree, node: int) -> None:
+def link(tree: SampledBeliefTree, node: int) -> None:
     """Put the node at the front of its state's list."""
     first = tree.newest_point[tree.state[node]]
     tree.newer[node], tree.older[node] = -1, first
@@ -244,7 +244,7 @@ def link(tree: BeliefTree, node: int) -> None:
 
 
 @inlined
-def unlink(tree: BeliefTree, node: int) -> None:
+def unlink(tree: SampledBeliefTree, node: int) -> None:
     """Take the node out of its state's list, if it is there."""
     if not is_point(tree, node):
         return
@@ -258,7 +258,7 @@ def unlink(tree: BeliefTree, node: int) -> None:
 
 
 @kernel
-def link_by_time(tree: BeliefTree, node: int) -> None:
+def link_by_time(tree: SampledBeliefTree, node: int) -> None:
     """Put the node into its state's list at the place of its last change."""
     after, before = -1, tree.newest_point[tree.state[node]]
     while before >= 0 and tree.changed[before] > tree.changed[node]:
