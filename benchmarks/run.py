@@ -169,8 +169,8 @@ def graph_of(name: str) -> None:
         times.append(seconds_of(lambda b=b: solver.solve_at(root, b)))
     warm = float(np.median(times))
     row(f"{name}: solve after a check", f"{1e3 * warm:.1f} ms", f"{cold / warm:.1f} × faster")
-    values, v = allocate_step_values(reachable.distinct, reachable.distinct_count), np.zeros(reachable.states)
-    evaluate_steps(view.kernel_model, reachable.distinct, reachable.distinct_count, prior, 0.8, values)
+    values, v = allocate_step_values(reachable.distinct), np.zeros(reachable.states)
+    evaluate_steps(view.kernel_model, reachable.distinct, prior, 0.8, values)
     sweep = best_of(3, lambda: _plain_sweep(reachable.graph, values.internal, v, 0.95))
     row(f"{name}: a NumPy sweep", f"{1e3 * sweep:.1f} ms", f"a solve: {cold / sweep:.2f} of it")
 

@@ -181,6 +181,6 @@ def test_a_world_without_its_extra_says_what_to_install(tmp_path):
 
 def test_watch_writes_a_video(tmp_path):
     pytest.importorskip("matplotlib")
-    assert "ends in .gif or .mp4" in run("watch", "tiger", "--video", "out.avi", code=2, cwd=tmp_path).stderr
+    assert "must end in .gif or .mp4" in run("watch", "tiger", "--video", "out.avi", code=2, cwd=tmp_path).stderr
     assert "video in out.gif" in run("watch", "tiger", "--video", "out.gif", cwd=tmp_path).stdout
     assert (tmp_path / "out.gif").stat().st_size > 5_000

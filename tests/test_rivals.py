@@ -177,8 +177,8 @@ def test_the_same_seed_and_simulations_give_the_same_decision():
         first.reset(5)
         second.reset(5)
         a, b = first.decide(), second.decide()
-        np.testing.assert_array_equal(a.q, b.q)
-        assert a.steps == b.steps
+        np.testing.assert_array_equal(a.solution.q, b.solution.q)
+        assert a.solution.steps == b.solution.steps
 
 
 @pytest.mark.parametrize("name", ["pomcp", "pomcp-exact", "despot"])
@@ -189,7 +189,7 @@ def test_a_search_ends_when_its_time_is_over(name, monkeypatch):
     planner = pl.make_planner(name, pl.make_model("rocksample-7-8"), time=0.05)
     planner.reset()
     decision = planner.decide()
-    assert 0.05 <= decision.seconds < 0.06 and decision.simulations > 0
+    assert 0.05 <= decision.seconds < 0.06 and decision.solution.simulations > 0
 
 
 def test_despot_prunes_with_lambda():

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from pomdplite.compile.jit import Floats
 from pomdplite.experiments.episodes.episode import Episode
@@ -51,6 +50,8 @@ def standard_error(values: Floats) -> float:
 
 def t_interval(mean: float, stderr: float, count: int, level: float = 0.95) -> tuple[float, float]:
     """Student's interval of a mean of `count` values; unbounded for a single value."""
+    from scipy.special import stdtrit  # importing SciPy takes longer than starting the command line does
+
     half = float(stdtrit(count - 1, (1 + level) / 2)) * stderr if count > 1 else float("inf")
     return mean - half, mean + half
 
