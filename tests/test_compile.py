@@ -162,7 +162,7 @@ def test_what_a_function_raises_is_reported_with_its_place(compiled):
 def value_of(path: Path) -> list[float]:
     planner = pl.MeanMdp(pl.make_model(f"{path}:Bet"))
     planner.reset()
-    return planner.decide().mean_reward.tolist()
+    return planner.decide().solution.mean_reward.tolist()
 
 
 BET = """

@@ -30,7 +30,7 @@ def test_parameters_are_numbers_and_arrays_of_the_class_and_the_object():
 
     planner = pl.MeanMdp(Shelf())
     planner.reset()
-    assert planner.decide().mean_reward.tolist() == [4.5] * 3
+    assert planner.decide().solution.mean_reward.tolist() == [4.5] * 3
 
 
 def test_a_model_in_use_does_not_change():
@@ -96,7 +96,7 @@ def test_users_may_call_their_attributes_what_they_like():
     model = Named()
     planner = pl.MeanMdp(model)
     planner.reset()
-    assert planner.decide().mean_reward.tolist() == [8191.0] * 3
+    assert planner.decide().solution.mean_reward.tolist() == [8191.0] * 3
     assert not model.compiled_form.evolves
     world = pl.ModelWorld(model)
     world.reset(0, 0)

@@ -213,9 +213,9 @@ def test_a_population_needs_its_functions():
     class NoPrior(pl.Battleship):
         prior = None
 
-    with pytest.raises(pl.ModelError, match="needs prior"):
+    with pytest.raises(pl.ModelError, match="must define prior"):
         pl.initial_belief(NoPrior(5, 2))
-    with pytest.raises(pl.UsageError, match="cannot be listed"):
+    with pytest.raises(pl.UsageError, match="needs every hidden value listed"):
         pl.BayesOptimal(MODEL).reset()
     with pytest.raises(pl.TooLargeError, match="cannot be listed"):
         pl.PomdpLite(MODEL, solver="exact").reset()

@@ -139,7 +139,7 @@ def test_a_state_outside_the_model_is_planned_from():
     ))  # fmt: skip
     planner.reset()
     assert planner.decide().value == 1.0
-    planner.recover(planner.view.words(planner.model.state_record((1,)), planner.belief.maps))
+    planner.recover({"state": "b"})
     assert planner.decide().value == 3.0
 
 
@@ -150,12 +150,12 @@ def test_mistakes_in_the_use_of_a_planner_are_explained():
             call()
     planner.reset()
     for arguments, words in (
-        ((None, (0,), None), "no action None"),
-        (("knock", (0,), None), "no action 'knock'"),
+        ((None, (0,), None), "unknown action None"),
+        (("knock", (0,), None), "unknown action 'knock'"),
         (("listen", (0, 1), None), "a state has the fields opened"),
         (("listen", {"opened": "ajar"}, None), "'ajar' is not a value"),
         (("listen", {"opened": 0.5}, None), "0.5 is not a value"),
-        (("listen", {"opened": 0}, "hear-nothing"), "no observation 'hear-nothing'"),
+        (("listen", {"opened": 0}, "hear-nothing"), "unknown observation 'hear-nothing'"),
     ):
         with pytest.raises(pl.UsageError, match=words):
             planner.update(*arguments)
