@@ -111,4 +111,4 @@ def test_addresses_are_handled_in_one_module_only():
                 name
             )
             assert not re.search(r"\.ctypes\b|__array_interface__", text), name
-            assert name == "worlds.grasp.scene" or "import ctypes" not in text, name  # which looks for a library
+            assert name == "worlds.grasp.simulator" or "import ctypes" not in text, name  # which looks for a library

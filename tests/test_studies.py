@@ -143,7 +143,7 @@ def test_ctrl_c_prints_a_summary_and_the_command_to_resume(tmp_path):
     process.send_signal(signal.SIGTERM)  # as Ctrl-C, which whoever runs the tests may ignore
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
-    assert "pomdp-lite" in out and "In brackets, how many there are so far" in out
+    assert "pomdp-lite" in out and "Episodes so far are in parentheses" in out
     stored = sum(len(r.episodes) for r in pl.Results.read(file).cells)
     assert f"interrupted; {stored:,} episodes are in" in " ".join(err.split())
     assert f"pomdplite bench '{study}' --out {file} --episodes 1000000 --workers 2" in err
