@@ -2,7 +2,7 @@
 
 Derived from an entry: the slot in the kernels' table of addresses and the machine-code signature (compile/abi.py), the
 generated wrapper (compile/codegen.py), the call from Python (compile/interpreted.py), the checks of presence and
-arguments (model/definition.py), what check_model asks of a hint (checking/hints.py), and the documentation of `Model`.
+arguments (model/define.py), what check_model asks of a hint (checking/hints.py), and the documentation of `Model`.
 """
 
 from collections.abc import Mapping
