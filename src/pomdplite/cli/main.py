@@ -40,7 +40,7 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Plan when something is hidden but does not change by chance."""
+    """Plan under uncertainty when the hidden part of the world is fixed or changes deterministically."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
