@@ -19,10 +19,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 import pomdplite as pl
 from pomdplite.compile import abi
-from pomdplite.compile.jit import kernel
 from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
 from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
@@ -70,7 +70,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 # ---------------------------------------------------------------------- calls
 
 
-@kernel
+@njit(error_model="numpy", _nrt=False)  # as kernels are, but not cached: a script's functions have no module
 def transitions(model, x, y, p, repeats):
     total = 0.0
     for i in range(repeats):
@@ -79,7 +79,7 @@ def transitions(model, x, y, p, repeats):
     return total
 
 
-@kernel
+@njit(error_model="numpy", _nrt=False)
 def rewards(model, x, repeats):
     total = 0.0
     for i in range(repeats):
@@ -87,7 +87,7 @@ def rewards(model, x, repeats):
     return total
 
 
-@kernel
+@njit(error_model="numpy", _nrt=False)
 def observations(model, x, z, repeats):
     total = 0.0
     for i in range(repeats):
@@ -96,7 +96,7 @@ def observations(model, x, z, repeats):
     return total
 
 
-@kernel
+@njit(error_model="numpy", _nrt=False)
 def expansions(model, x, out, repeats):
     total = 0
     for i in range(repeats):
