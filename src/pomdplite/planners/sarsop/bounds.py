@@ -109,7 +109,7 @@ def raise_group_lower(
         component, likelihood = component_of(model, model.pair[outcome]), model.likelihood[outcome]
         value = 0.0
         for v in range(model.joint.size[component]):
-            value += model.distinct.pool[likelihood + v] * scratch.part[model.offsets[component] + v]
+            value += model.pool[likelihood + v] * scratch.part[model.offsets[component] + v]
         if value > tree.edge_lower[base + outcome]:
             tree.edge_lower[base + outcome], tree.edge_vector[base + outcome] = value, alpha
 
@@ -176,7 +176,7 @@ def sawtooth_group(
         for v in range(model.joint.size[component]):
             part = scratch.part[model.offsets[component] + v]
             if part < np.inf:
-                ratio = min(ratio, model.distinct.pool[likelihood + v] * part)
+                ratio = min(ratio, model.pool[likelihood + v] * part)
         tree.edge_upper[edge] = min(tree.edge_upper[edge], tree.edge_corner[edge] - gap * ratio)
 
 
@@ -212,7 +212,7 @@ def implied(tree: SampledBeliefTree, node: int, worth: float) -> bool:
 def look_ahead(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int) -> None:
     """Q̲(b, a) and Q̄(b, a) of every action of an expanded node, from its edges: scratch.q_lower and scratch.q_upper."""
     x, base = tree.state[node], edge_base(model, tree, node)
-    first, last = model.graph.first[x], model.graph.first[x + 1]
+    first, last = model.first_pair[x], model.first_pair[x + 1]
     for i in range(last - first):
         scratch.q_lower[i] = scratch.q_upper[i] = tree.reward[tree.first_pair[node] + i]
     for outcome in range(model.first_outcome[model.first_group[x]], model.first_outcome[model.first_group[x + 1]]):

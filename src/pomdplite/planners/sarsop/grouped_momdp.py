@@ -10,16 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, inlined
-from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.momdp import Joint, Momdp
-from pomdplite.mdp.reachable import Graph
 
 
 class GroupedMomdp(NamedTuple):
     """A model in mixed-observability form with its outcomes in groups."""
 
-    graph: Graph
-    distinct: DistinctSteps
+    first_pair: Ints  # [state + 1] its state-actions
+    action: Small  # [pair]
+    component: Small  # [pair] the component of θ that it depends on
+    rewards: Ints  # [pair] where R(x, θ, a) for each value of the component starts in the pool
+    pool: Floats  # rewards and likelihoods
     joint: Joint
     offsets: Ints  # [component + 1] where each component starts in a list of all components' values
     corner: Floats  # [state, joint value] V_θ(x), the value of an agent that knows θ
@@ -29,7 +30,7 @@ class GroupedMomdp(NamedTuple):
     folded: Flags  # [group] whether it has several outcomes
     first_outcome: Ints  # [group + 1]
     pair: Ints  # [outcome] its state-action
-    likelihood: Ints  # [outcome] where P(x', o | x, θ, a) for each value of the component starts in distinct.pool
+    likelihood: Ints  # [outcome] where P(x', o | x, θ, a) for each value of the component starts in the pool
     largest: Floats  # [outcome] the largest of these likelihoods
     hash_weights: Floats  # [joint value] for the hash of a belief
 
@@ -63,8 +64,11 @@ def group_outcomes(momdp: Momdp, corner: Floats, gamma: float) -> GroupedMomdp:
     start[1:] = (np.diff(state) != 0) | (np.diff(to) != 0) | (np.diff(alone) != 0)
     first_outcome = np.append(np.flatnonzero(start), len(pair)).astype(np.int64)
     return GroupedMomdp(
-        graph=graph,
-        distinct=distinct,
+        first_pair=graph.first,
+        action=graph.action,
+        component=distinct.component[step],
+        rewards=distinct.at[step],
+        pool=distinct.pool,
         joint=joint,
         offsets=momdp.view.table.offsets.astype(np.int64),
         corner=corner,
@@ -94,7 +98,7 @@ def widest(model: GroupedMomdp) -> Widest:
     return Widest(
         groups=int(np.diff(model.first_group).max()),
         outcomes=int(np.diff(model.first_outcome[model.first_group]).max()),
-        actions=int(np.diff(model.graph.first).max()),
+        actions=int(np.diff(model.first_pair).max()),
         outcomes_of_pair=int(np.bincount(model.pair, minlength=1).max()),
     )
 
@@ -102,7 +106,7 @@ def widest(model: GroupedMomdp) -> Widest:
 @inlined
 def component_of(model: GroupedMomdp, pair: int) -> int:
     """The component of θ that a state-action depends on."""
-    return model.distinct.component[model.graph.step[pair]]
+    return model.component[pair]
 
 
 @inlined
@@ -116,7 +120,7 @@ def posterior(model: GroupedMomdp, b: Floats, outcome: int, after: Floats) -> fl
     chance = 0.0
     for block in range(0, b.shape[0], size * stride):
         for v in range(size):
-            likelihood = model.distinct.pool[likelihoods + v]
+            likelihood = model.pool[likelihoods + v]
             if likelihood > 0.0:
                 there = block + model.joint.later[pair, v] * stride
                 here = block + v * stride

@@ -36,11 +36,11 @@ def flag_reachable(
         look_ahead(model, tree, scratch, node)
         x, base = tree.state[node], edge_base(model, tree, node)
         best = tree.lower[node]
-        for i in range(model.graph.first[x + 1] - model.graph.first[x]):
+        for i in range(model.first_pair[x + 1] - model.first_pair[x]):
             best = max(best, scratch.q_lower[i])
         for outcome in range(model.first_outcome[model.first_group[x]], model.first_outcome[model.first_group[x + 1]]):
             child = tree.edge_child[base + outcome]
-            action = model.pair[outcome] - model.graph.first[x]
+            action = model.pair[outcome] - model.first_pair[x]
             if child >= 0 and not reachable[child] and scratch.q_upper[action] >= best:
                 reachable[child] = True
                 stack[count] = child

@@ -38,7 +38,7 @@ def trial(
     for i in range(length - 1, -1, -1):
         node = scratch.path[i]
         best, _ = update_bounds(model, vectors, tree, scratch, node, WORTH * epsilon)
-        back_up(model, vectors, tree, scratch, node, model.graph.first[tree.state[node]] + best)
+        back_up(model, vectors, tree, scratch, node, model.first_pair[tree.state[node]] + best)
         if tree.bin[node] >= 0:
             tree.bins[tree.bin[node], 1] += tree.upper[node] - tree.bin_upper[node]
             tree.bin_upper[node] = tree.upper[node]
@@ -82,7 +82,7 @@ def update_bounds(
     look_ahead(model, tree, scratch, node)
     x = tree.state[node]
     lower = upper = 0
-    for i in range(1, model.graph.first[x + 1] - model.graph.first[x]):
+    for i in range(1, model.first_pair[x + 1] - model.first_pair[x]):
         if scratch.q_lower[i] > scratch.q_lower[lower]:
             lower = i
         if scratch.q_upper[i] > scratch.q_upper[upper]:
@@ -117,7 +117,7 @@ def choose_outcome(
 ) -> tuple[int, float, float]:
     """e' for the state's action number a, with L and U of the next belief; -1 if every gap is below the slack."""
     x, base = tree.state[node], edge_base(model, tree, node)
-    pair = model.graph.first[x] + a
+    pair = model.first_pair[x] + a
     q_lower = q_upper = tree.reward[tree.first_pair[node] + a]
     most, chosen = 0.0, -1
     for outcome in range(model.first_outcome[model.first_group[x]], model.first_outcome[model.first_group[x + 1]]):
@@ -161,11 +161,11 @@ def back_up(
     x, base, alpha = tree.state[node], edge_base(model, tree, node), scratch.alpha
     component = component_of(model, pair)
     size, stride = model.joint.size[component], model.joint.stride[component]
-    rewards = model.distinct.at[model.graph.step[pair]]
+    rewards = model.rewards[pair]
     for block in range(0, alpha.shape[0], size * stride):
         for v in range(size):
             for k in range(block + v * stride, block + v * stride + stride):
-                alpha[k] = model.distinct.pool[rewards + v]
+                alpha[k] = model.pool[rewards + v]
     successors = vectors.successors[vectors.counts[VECTORS]]
     count = 0
     for outcome in range(model.first_outcome[model.first_group[x]], model.first_outcome[model.first_group[x + 1]]):
@@ -178,7 +178,7 @@ def back_up(
         for i in range(count, successors.shape[0]):
             successors[i] = -1
         tree.lower[node] = value
-        tree.vector[node] = add_vector(vectors, x, model.graph.action[pair], alpha)
+        tree.vector[node] = add_vector(vectors, x, model.action[pair], alpha)
 
 
 @inlined
@@ -191,7 +191,7 @@ def add_successor(
     size, stride = model.joint.size[component], model.joint.stride[component]
     for block in range(0, alpha.shape[0], size * stride):
         for v in range(size):
-            likelihood = model.gamma * model.distinct.pool[model.likelihood[outcome] + v]
+            likelihood = model.gamma * model.pool[model.likelihood[outcome] + v]
             if likelihood > 0.0:
                 there = block + model.joint.later[pair, v] * stride
                 here = block + v * stride

@@ -206,7 +206,7 @@ def expand(model: GroupedMomdp, tree: SampledBeliefTree, node: int, after: Float
     tree.first_edge[node] = tree.counts[EDGES]
     tree.first_group[node] = tree.counts[GROUPS]
     tree.first_pair[node] = tree.counts[PAIRS]
-    for pair in range(model.graph.first[x], model.graph.first[x + 1]):
+    for pair in range(model.first_pair[x], model.first_pair[x + 1]):
         tree.reward[tree.counts[PAIRS]] = mean_reward(model, b, pair)
         tree.counts[PAIRS] += 1
     for group in range(model.first_group[x], model.first_group[x + 1]):
@@ -223,13 +223,13 @@ def expand(model: GroupedMomdp, tree: SampledBeliefTree, node: int, after: Float
 @inlined
 def mean_reward(model: GroupedMomdp, b: Floats, pair: int) -> float:
     """R(b, x, a) = Σ_j b(j) R(x, j, a)."""
-    component, rewards = component_of(model, pair), model.distinct.at[model.graph.step[pair]]
+    component, rewards = component_of(model, pair), model.rewards[pair]
     size, stride = model.joint.size[component], model.joint.stride[component]
     mean = 0.0
     for block in range(0, b.shape[0], size * stride):
         for v in range(size):
             for k in range(block + v * stride, block + v * stride + stride):
-                mean += b[k] * model.distinct.pool[rewards + v]
+                mean += b[k] * model.pool[rewards + v]
     return mean
 
 
