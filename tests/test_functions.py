@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import pomdplite as pl
-from pomdplite.compile import abi
+from pomdplite.compile import addresses
 from pomdplite.model.functions import FUNCTIONS
 from pomdplite.model.interface import METHODS, ModelInterface, Settings
 
 ENTRY = """
-import importlib.util, math, sys
+import importlib.util, sys
 from pathlib import Path
 
 source = Path(sys.argv[1]) / "src" / "pomdplite" / "model" / "functions.py"
@@ -24,7 +24,7 @@ Kind = table.Kind
 table.FUNCTIONS += (
     table.ModelFunction(
         "surprise", {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "u": Kind.UNIFORM},
-        table.Returns.NUMBER, table.Section.HINT, "Return how surprising theta is.", failed=math.nan,
+        table.Returns.NUMBER, table.Section.HINT, "Return how surprising theta is.",
     ),
     table.ModelFunction(
         "favour", {"m": Kind.PARAMETERS, "x": Kind.STATE, "f": Kind.ACTION_FLAGS},
@@ -34,7 +34,7 @@ table.FUNCTIONS += (
 
 import numpy as np
 import pomdplite as pl
-from pomdplite.compile import abi, codegen
+from pomdplite.compile import addresses, codegen, wrappers
 from pomdplite.compile.jit import kernel
 
 class Odd(pl.Tiger):
@@ -49,21 +49,27 @@ class Odd(pl.Tiger):
 
 @kernel
 def surprise(model, x, theta, u):
-    return abi.call.surprise(model.functions, abi.address(x, 0), abi.address(theta, 1), u)
+    return addresses.call.surprise(model.functions, addresses.address(x, 0), addresses.address(theta, 1), u)
 
 @kernel
 def favour(model, x, f):
-    return abi.call.favour(model.functions, abi.address(x, 0), abi.address(f, 0))
+    return addresses.call.favour(model.functions, addresses.address(x, 0), addresses.address(f, 0))
 
-assert (abi.SLOTS["surprise"], abi.SLOTS["favour"]) == (len(table.FUNCTIONS) - 1, len(table.FUNCTIONS))
-text = codegen.module_text(Odd().compiled_form.definition)
+assert (addresses.SLOTS["surprise"], addresses.SLOTS["favour"]) == (len(table.FUNCTIONS) - 1, len(table.FUNCTIONS))
+text = wrappers.module_text(Odd().compiled_form.definition)
 assert '@cfunc("float64(uint64, uint64, uint64, float64)", cache=True)\\ndef surprise(m, x, theta, u):' in text
 for compiled in (True, False):
     model = Odd() if compiled else type("Slow", (Odd,), {"compiled": False})()
     view, f = model.compiled_form.kernel_view(), np.full(3, 9.0)
     x = view.root().reshape(1, -1)
     assert surprise(view.kernel_model, x, view.table.theta, 0.5) == 4.5
-    assert math.isnan(surprise(view.kernel_model, x, view.table.theta, 0.95))
+    assert surprise(view.kernel_model, x, view.table.theta, 0.95) == 0.0
+    try:
+        view.raise_fault()
+    except pl.ModelError as error:
+        assert "surprise raised ValueError at x = (opened=none), theta: tiger=right: too much" in str(error), error
+    else:
+        raise AssertionError("the fault is not on record")
     assert favour(view.kernel_model, x, f) == 2 and f.tolist() == [0.0, 1.0, 1.0]
     interpreted = model.compiled_form.interpreted
     assert interpreted.surprise(model.initial_state(), model.hidden.record([1]), 0.5) == 4.5
@@ -91,7 +97,7 @@ def test_one_entry_in_the_table_is_all_that_a_new_function_needs(tmp_path):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 def test_stubs_agree_with_the_table(function):
     stub = getattr(pl.Model, function.name)
-    assert tuple(inspect.signature(stub).parameters) == function.passed(next_states=1)
+    assert tuple(inspect.signature(stub).parameters) == tuple(function.passed(next_states=1))
     assert inspect.getdoc(stub).splitlines()[0] == function.doc
     assert function.call() in pl.Model.__doc__ and function.doc in pl.Model.__doc__
 
@@ -106,8 +112,8 @@ def test_every_stub_is_a_function_of_the_table_or_a_method():
 
 
 def test_slots_follow_the_order_of_the_table():
-    assert [abi.SLOTS[f.name] for f in FUNCTIONS] == list(range(1, len(FUNCTIONS) + 1))
-    assert abi.PARAMETERS == 0
+    assert [addresses.SLOTS[f.name] for f in FUNCTIONS] == list(range(1, len(FUNCTIONS) + 1))
+    assert addresses.PARAMETERS == 0
 
 
 class Least(pl.Model):
@@ -125,9 +131,9 @@ class Least(pl.Model):
 def test_a_stub_that_is_not_overridden_counts_as_not_defined():
     model = Least()
     assert set(model.compiled_form.definition.functions) == {"transition", "reward"}
-    addresses = model.compiled_form.kernel_view().kernel_model.functions
-    given = {abi.PARAMETERS, abi.SLOTS["transition"], abi.SLOTS["reward"]}
-    assert {slot for slot, address in enumerate(addresses) if address} == given
+    table = model.compiled_form.kernel_view().kernel_model.functions
+    given = {addresses.PARAMETERS, addresses.SLOTS["transition"], addresses.SLOTS["reward"]}
+    assert {slot for slot, address in enumerate(table) if address} == given
     world = pl.ModelWorld(model)
     world.reset(0, 0)
     assert world.success is None

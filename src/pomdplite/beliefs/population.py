@@ -15,11 +15,10 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.beliefs.protocol import Belief
-from pomdplite.checking import faults
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, kernel
-from pomdplite.errors import ImpossibleObservationError, ModelError, UsageError
+from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.outcomes import Outcomes
 from pomdplite.mdp.sampling import History, history_log_probability, pick
 from pomdplite.model.compiled import KernelView, draw_prior
@@ -76,19 +75,20 @@ class PopulationBelief(Belief):
         model = self.view.kernel_model
         if self.view.listed:
             _draw_listed(model, self.view.table.prior, theta, stream)
-        elif draw_prior(model, theta, len(theta), stream) < 0:
-            raise ModelError(f"{self.view.model.name}.prior raised an error; check_model shows where.")
+        else:
+            draw_prior(model, theta, len(theta), stream)
+            self.view.raise_fault()
 
     def _move(self, x: Words, sweeps: int) -> int:
         """Move every particle this many times; return how many moves changed one."""
         model, theta = self.view.kernel_model, self._theta
         if self.view.listed:
             prior = self.view.table.prior
-            return int(_move_listed(model, self._history, prior, theta, sweeps, self._stream, self._buffer))
-        changed = int(_move_all(model, x.reshape(1, -1), theta, sweeps, self._stream))
-        if changed < 0:
-            raise ModelError(f"{self.view.model.name}.move raised an error at x = ({self.view.describe(x)}).")
-        return changed
+            changed = _move_listed(model, self._history, prior, theta, sweeps, self._stream, self._buffer)
+        else:
+            changed = _move_all(model, x.reshape(1, -1), theta, sweeps, self._stream)
+        self.view.raise_fault()
+        return int(changed)
 
     # ------------------------------------------------------------------ recovery
 
@@ -119,6 +119,7 @@ class PopulationBelief(Belief):
                     self._move(y, self._recovery_sweeps)
                 logs = np.zeros(self.particles)
                 _weigh_history(self.view.kernel_model, self._history, self._theta, logs, self._buffer)
+                self.view.raise_fault()
                 if logs.max() > -np.inf:
                     weights = np.exp(logs - logs.max())
                     self._adopt(y, weights / weights.sum())
@@ -147,11 +148,6 @@ class PopulationBelief(Belief):
             f"{len(_SOURCES) * RECOVERY_ROUNDS} rounds of recovery found none that does."
         )
 
-    def _fault(self, s: Words, a: int, component: int, code: int, value: int) -> ModelError:
-        if self.kernel_model.theta is self.view.kernel_model.theta:
-            return super()._fault(s, a, component, code, value)
-        return faults.raised_in(self.view, s, self.kernel_model.theta[value], a)
-
     # ------------------------------------------------------------------ questions
 
     def _record(self, particle: int) -> Any:
@@ -167,6 +163,7 @@ class PopulationBelief(Belief):
                 return []
             mean = np.zeros(size)
             _mean_summary(self.view.kernel_model, theta, weights, mean, np.zeros(size))
+            self.view.raise_fault()
             return [mean]
         marginals = [np.zeros(len(component)) for component in hidden.components]
         for row, weight in zip(theta, weights, strict=True):
@@ -230,14 +227,11 @@ def _doubled(rows: Any) -> Any:
 
 @kernel
 def _move_all(model: KernelModel, x: Words, theta: Words, sweeps: int, stream: Words) -> int:
-    """Apply the model's `move` to every particle; the number of changes, -1 if it raised."""
+    """Apply the model's `move` to every particle; the number of changes."""
     changed = 0
     for _ in range(sweeps):
         for t in range(theta.shape[0]):
-            moved = abi.move(model, x, 0, theta, t, stream)
-            if moved == abi.FAILED:
-                return -1
-            changed += moved
+            changed += abi.move(model, x, 0, theta, t, stream)
     return changed
 
 

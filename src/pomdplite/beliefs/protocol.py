@@ -11,10 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from pomdplite.checking import faults
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
-from pomdplite.errors import ImpossibleObservationError, ModelError
+from pomdplite.errors import ImpossibleObservationError
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
 from pomdplite.model.compiled import KernelView
@@ -141,13 +140,8 @@ class Belief(ABC):
             if k != FULL:
                 break
             self._buffer = allocate_outcomes(self.kernel_model, 2 * self._buffer.next.shape[0])
-        if k < 0:
-            raise self._fault(s, a, component, k, e)
+        self.view.raise_fault()
         return component, k, e
-
-    def _fault(self, s: Words, a: int, component: int, code: int, value: int) -> ModelError:
-        """The error for a fault code of `outcomes` that occurred at this value of the component."""
-        return faults.model_error(self.view, s, a, component, code, value)
 
     def _impossible(self, x: Words, a: int, y: Words, o: int, *, arrived: bool) -> ImpossibleObservationError:
         """The error for a step that no hypothesis explains; arrived: some hypothesis explains at least y."""

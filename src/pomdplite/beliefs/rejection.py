@@ -82,6 +82,7 @@ class RejectionBelief(PopulationBelief):
         stream, history = self._stream.copy(), extended(self._history, x, a, y, o)
         agrees = np.zeros(self.particles, np.bool_)
         _simulate_last_step(self.kernel_model, history, self.draws, agrees, self._stream, self._buffer)
+        self.view.raise_fault()
         survivors = np.concatenate([survivors, np.flatnonzero(agrees).astype(np.int32)])
         if len(survivors) == 0:
             self._recover_population(history, stream)
@@ -106,6 +107,7 @@ class RejectionBelief(PopulationBelief):
         self.draws[:] = self._theta
         if self.kernel_model.evolves:
             replay(self.kernel_model, self._history, self.draws, self._buffer)
+            self.view.raise_fault()
 
     def sample(self, stream: Words) -> Any:
         """A record of θ₀ drawn from the belief."""

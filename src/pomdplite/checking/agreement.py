@@ -6,22 +6,27 @@ import numpy as np
 
 from pomdplite.checking.probe import Probe
 from pomdplite.compile import abi
-from pomdplite.errors import ModelError
+from pomdplite.model.compiled import KernelView
+from pomdplite.model.faults import explained
 from pomdplite.model.records import to_words
 
 _TOLERANCE = 1e-9
 
 
-def check_agreement(probe: Probe, samples: list[tuple[Any, Any, int]]) -> None:
+def check_agreement(probe: Probe, view: KernelView, samples: list[tuple[Any, Any, int]]) -> None:
     """Compare the compiled functions with the interpreted ones at every sampled (x, θ, a)."""
-    try:
-        compiled = probe.model.compiled_form.kernel_view().kernel_model
-    except ModelError as error:
-        probe.report.add("compile", str(error))
-        return
     for x, theta, a in samples:
-        for name in _differing(probe, compiled, x, theta, a):
-            where = probe.place(x, theta, a)
+        where = probe.place(x, theta, a)
+        try:
+            found = _differing(probe, view.kernel_model, x, theta, a)
+        except Exception as error:  # noqa: BLE001  whatever the user's code raises is the finding
+            message = explained(probe.model.compiled_form, error)
+            probe.report.add(
+                "compiled",
+                f"a function raises {type(error).__name__} as Python, but none compiled, at {where}: {message}",
+            )
+            return
+        for name in found:
             probe.report.add("compiled", f"{name} differs between interpreted and compiled at {where}.")
 
 

@@ -37,29 +37,25 @@ def check_hints(probe: Probe) -> None:
 
 
 def _check_hint(probe: Probe, hint: ModelFunction, x: Any, theta: Any, memory: Any, legal: list[int]) -> None:
-    """One hint in one state: a number must be finite, an action legal."""
+    """One hint in one state: an action must be legal."""
     where, names = probe.place(x), probe.model.actions
     for u in _UNIFORMS if Kind.UNIFORM in hint.arguments.values() else (0.0,):
         found = _ask(probe, hint, {"x": x, "theta": theta, "h": memory, "u": u}, where)
         if found is None:
             continue
-        if hint.returns is Returns.NUMBER and not np.isfinite(found):
-            probe.report.add(hint.name, f"{hint.name} is {found} at {where}.")
         if hint.returns is Returns.ACTION and found not in legal:
-            action = repr(names[found]) if 0 <= found < len(names) else f"{found}, of {len(names)} actions"
-            probe.report.add(hint.name, f"{hint.name} returns {action} at {where}, which is not a legal action there.")
+            probe.report.add(
+                hint.name, f"{hint.name} returns {names[found]!r} at {where}, which is not a legal action there."
+            )
         if Kind.ACTION_FLAGS in hint.arguments.values():
             for a in (int(a) for a in np.flatnonzero(found) if a not in legal):
                 probe.report.add(hint.name, f"{hint.name} names {names[a]!r} at {where}, where it is not legal.")
 
 
 def _ask(probe: Probe, hint: ModelFunction, given: dict[str, Any], where: str) -> Any:
-    """The hint under guard, with the arguments that it takes; what it reads must not change."""
+    """The hint under guard, with the arguments that it takes."""
     names = [name for name in hint.arguments if name in given]
-    layouts = {Kind.STATE: probe.model.state.dtype, Kind.HIDDEN: probe.hidden.dtype}
-    keep = {i: layouts[hint.arguments[name]] for i, name in enumerate(names) if hint.arguments[name] in layouts}
-    function = probe.interpreted.calls[hint.name]
-    return probe.call(hint.name, function, *(given[name] for name in names), where=where, keep=keep)
+    return probe.call(hint.name, probe.interpreted.calls[hint.name], *(given[name] for name in names), where=where)
 
 
 def _draw_step(probe: Probe, x: Any, theta: Any, a: int) -> tuple[Any, Any, int]:

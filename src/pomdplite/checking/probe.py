@@ -1,14 +1,12 @@
 """Calling a model's functions under guard: whatever they raise or overwrite becomes a finding."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from pomdplite.checking.report import CheckReport
+from pomdplite.compile.faults import FunctionFault
+from pomdplite.model.faults import explained, fault_text
 from pomdplite.model.model import Model
-from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Population
 from pomdplite.rng import stream, uniform
 
@@ -26,30 +24,18 @@ class Probe:
         self.random = stream(seed)
         self._draws: list[Any] = []
 
-    def call(
-        self, name: str, function: Callable[..., Any], *arguments: Any, where: str, keep: dict[int, Any] | None = None
-    ) -> Any:
-        """The result of a function; what it raises, and an argument that it overwrites, become findings.
-
-        None if it raised. `keep` maps the positions of arguments that must not change to their layouts.
-        """
-        before = {i: to_words(dtype, arguments[i]) for i, dtype in (keep or {}).items()}
+    def call(self, name: str, function: Callable[..., Any], *arguments: Any, where: str) -> Any:
+        """The result of a function, None if it raised; what it raises becomes a finding."""
         try:
-            result = function(*arguments)
+            return function(*arguments)
+        except FunctionFault as fault:
+            form = self.model.compiled_form
+            text = fault_text(form, name, where, fault.kind, fault.number)
+            self.report.add(f"{name} {fault.kind.name}", text)
         except Exception as error:  # noqa: BLE001  whatever the user's code raises is the finding
-            self.report.add(name, f"{name} raised {type(error).__name__} at {where}: {self._explained(error)}")
-            return None
-        for i, words in before.items():
-            dtype = (keep or {})[i]
-            if not np.array_equal(words, to_words(dtype, arguments[i])):
-                self.report.add("writes", f"{name} changes x or theta at {where}; write to the outputs only.")
-                for field in dtype.names or ():
-                    arguments[i][field] = words.view(dtype)[0][field]
-        return result
-
-    def _explained(self, error: Exception) -> str:
-        missing = re.search(r"'Parameters' object has no attribute '(\w+)'", str(error))
-        return self.interpreted.definition.left_out.get(missing[1] if missing else "", str(error))
+            message = explained(self.model.compiled_form, error)
+            self.report.add(f"{name} RAISED", f"{name} raised {type(error).__name__} at {where}: {message}")
+        return None
 
     # ------------------------------------------------------------------ hidden values
 

@@ -1,4 +1,4 @@
-"""Checks of T, Z, R and φ at one (x, θ, a)."""
+"""Explains a fault: runs T, Z, R and φ as Python at one (x, θ, a), and describes what they do wrong."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from pomdplite.checking.probe import Probe
+from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Words
+from pomdplite.model.faults import Fault
 from pomdplite.model.records import from_words, to_words
 
-_SUM_TOLERANCE = 1e-6
+_REDRAWN = 64  # hidden values that are tried to show that a component matters
 
 
 @dataclass(frozen=True)
@@ -32,34 +34,46 @@ class CheckedStep:
 
 
 def check_step(probe: Probe, x: Any, theta: Any, a: int, component: int) -> CheckedStep | None:
-    """Check the four functions at (x, θ, a); return what they gave, or None if it cannot be used."""
+    """Check the four functions at (x, θ, a); return what they gave, or None if one of them raised."""
     run, where = probe.interpreted, probe.place(x, theta, a)
-    keep = {0: probe.model.state.dtype, 1: probe.hidden.dtype}
-    reward = probe.call("reward", run.reward, x, theta, a, where=where, keep=keep)
-    branches = probe.call("transition", run.transition, x, theta, a, where=where, keep=keep)
-    later = probe.call("evolve", run.evolve, x, theta, a, where=where, keep=keep)
+    reward = probe.call("reward", run.reward, x, theta, a, where=where)
+    branches = probe.call("transition", run.transition, x, theta, a, where=where)
+    later = probe.call("evolve", run.evolve, x, theta, a, where=where)
     if reward is None or branches is None or later is None:
         return None
-    if not np.isfinite(reward):
-        probe.report.add("reward", f"reward is {reward} at {where}.")
-    elif reward != run.reward(x, theta, a):
+    if reward != run.reward(x, theta, a):
         probe.report.add("reproducible", f"reward returns different numbers for the same arguments at {where}.")
     _check_hidden_change(probe, x, theta, a, later, component)
-    usable = _check_distribution(probe, "transition", np.array([p for _, p in branches]), where)
     words = [to_words(probe.model.state.dtype, y) for y, p in branches if p != 0]
     _check_reproducible(probe, x, theta, a, branches, words)
     likelihoods = []
     for y, p in branches:
         if p == 0:
             continue
-        z = probe.call("observation", run.observation, y, later, a, where=where, keep=keep)
+        z = probe.call("observation", run.observation, y, later, a, where=where)
         if z is None:
             return None
-        usable = _check_distribution(probe, "observation", z, where) and usable
         if not np.array_equal(z, run.observation(y, later, a)):
             probe.report.add("reproducible", f"observation gives different numbers for the same arguments at {where}.")
         likelihoods.append(z)
-    return CheckedStep(reward, branches, words, likelihoods) if usable else None
+    return CheckedStep(reward, branches, words, likelihoods)
+
+
+def explain_fault(probe: Probe, fault: Fault, raised: BaseException | None) -> None:
+    """Make a finding of a fault that the walk met, in the terms of what the functions do as Python."""
+    given, before = fault.arguments, [f.times for f in probe.report.findings]
+    if fault.kind in (FaultKind.DIFFERS, FaultKind.DOMAIN):
+        x, theta, a = given["x"], given["theta"], int(given["a"])
+        component = probe.interpreted.depends(x, a) if probe.factored else -1
+        step = check_step(probe, x, theta, a, component)
+        if step is not None and probe.factored:
+            values = [i or 0 for i in probe.hidden.indices(theta)]
+            for _ in range(_REDRAWN):
+                if [f.times for f in probe.report.findings] == before:
+                    check_dependence(probe, x, a, component, values, step)
+    if [f.times for f in probe.report.findings] == before:
+        kind = fault.function.name if fault.kind is not FaultKind.NO_ACTION else "no action"
+        probe.report.add(f"{kind} {fault.kind.name}", fault.text(raised))
 
 
 def _check_reproducible(
@@ -131,16 +145,3 @@ def check_dependence(probe: Probe, x: Any, a: int, component: int, values: list[
         probe.report.add("dependence", f"{declared} transition differs between {pair}.")
     elif not all(map(np.array_equal, likelihoods, step.likelihoods)):
         probe.report.add("dependence", f"{declared} observation differs between {pair}.")
-
-
-def _check_distribution(probe: Probe, name: str, p: Any, where: str) -> bool:
-    """Whether p is a probability distribution; if not, that is a finding."""
-    if not np.all(np.isfinite(p)):
-        probe.report.add(f"{name} number", f"{name} gives the probability {p[~np.isfinite(p)][0]} at {where}.")
-    elif np.any(p < 0):
-        probe.report.add(f"{name} sign", f"{name} gives the negative probability {p.min():g} at {where}.")
-    elif abs(p.sum() - 1) > _SUM_TOLERANCE:
-        probe.report.add(f"{name} sum", f"{name} gives probabilities that sum to {p.sum():.9g}, not 1, at {where}.")
-    else:
-        return True
-    return False

@@ -1,46 +1,31 @@
-"""The binary interface of a model, and the only module that handles addresses.
+"""The binary interface of a model: what kernels call.
 
 Kernels hold states as rows of 8-byte words and know a model only as a `KernelModel`: a table of function addresses and
-the table of hidden values. The functions at the end of this module are what kernels call: they turn rows into
-addresses and supply defaults. `record_at` and `array_at` turn addresses back into the records and arrays that the
-user's functions read and write, for the generated wrappers (codegen.py); `memory` does so for interpreted functions.
-
-Slots, signatures and calls are derived from the table of model functions (model/functions.py).
-
-With NUMBA_DISABLE_JIT=1 the same calls go through ctypes, so a debugger can step through everything.
+the table of hidden values. The functions of this module turn rows into addresses (addresses.py), call the model's
+functions, and supply defaults. Slots, signatures and calls are derived from the table of model functions
+(model/functions.py).
 """
 
-import ctypes
-import inspect
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
-import numpy as np
-from numba import carray, njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from pomdplite.compile.addresses import SLOTS, address, call
+from pomdplite.compile.faults import ARGUMENTS, KIND, SLOT, FaultKind
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
 
-from pomdplite.compile.jit import Floats, Ints, Words, inlined
-from pomdplite.model.functions import FAILED as FAILED
-from pomdplite.model.functions import FUNCTIONS, ModelFunction
-
-# Slots of KernelModel.functions.
-PARAMETERS = 0  # the block of the model's parameters
-SLOTS = {function.name: slot for slot, function in enumerate(FUNCTIONS, start=1)}
-OBSERVATION, TERMINAL, LEGAL, HEURISTIC, POLICY, MOVE, UPPER, PREFERRED, REMEMBER = (
+OBSERVATION, TERMINAL, LEGAL, EVOLVE, HEURISTIC, POLICY, MOVE, UPPER, PREFERRED, REMEMBER = (
     SLOTS[name]
     for name in (
-        "observation", "terminal", "legal", "heuristic", "policy", "move", "upper", "preferred", "remember",
+        "observation", "terminal", "legal", "evolve", "heuristic", "policy", "move", "upper", "preferred", "remember",
     )
 )  # fmt: skip
+_NO_ACTION = int(FaultKind.NO_ACTION)
 
 
 class KernelModel(NamedTuple):
     """A model as kernels see it. A *row* is one value of one component of θ."""
 
     functions: Words  # [slot] addresses; 0 where the model does not define a function
+    fault: Words  # the fault record (faults.py): where a function of the model first did something wrong
     theta: Words  # [row, theta_words] the record of θ with this row's component at this row's value
     offsets: Ints  # [component + 2] rows of component c: offsets[c]:offsets[c + 1]; last block: "no component"
     map_word: Ints  # [row] word of the state that holds the present value for this initial value
@@ -55,128 +40,38 @@ class KernelModel(NamedTuple):
     h_words: int  # words of the memory of the hints
 
 
-# ---------------------------------------------------------------------- memory, as Python sees it
-
-
-def data_address(array: Any) -> int:
-    """The address of an array's data."""
-    return int(array.ctypes.data)
-
-
-def memory(address: int, dtype: np.dtype[Any], count: int) -> Any:
-    """The array of `count` items at an address, as a view."""
-    buffer: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
-    return np.frombuffer(buffer, dtype, count) if count else np.zeros(0, dtype)
-
-
-_CTYPES: dict[str, Any] = {"uint64": ctypes.c_uint64, "int64": ctypes.c_int64, "float64": ctypes.c_double}
-
-
-def _c_type(function: ModelFunction) -> Any:
-    return ctypes.CFUNCTYPE(_CTYPES[function.return_type], *(_CTYPES[t] for t in function.argument_types))
-
-
-def callback(function: ModelFunction, python: Callable[..., Any]) -> tuple[int, Any]:
-    """The address at which kernels can call a Python function, and the object to keep for as long as they do."""
-    pointer = _c_type(function)(python)
-    return int(ctypes.cast(pointer, ctypes.c_void_p).value or 0), pointer
-
-
-# ---------------------------------------------------------------------- calls by address
-
-# call.<function>(functions, …) calls the model function at its slot with the model's parameters and the arguments
-# that follow m. A module, because kernels resolve the attributes of modules when they are compiled.
-call: Any = ModuleType("call")
-
-if numba.config.DISABLE_JIT:
-
-    def address(table: Any, i: int) -> int:
-        """The address of row i of an array."""
-        return data_address(table) + i * int(table.strides[0])
-
-    def _caller(function: ModelFunction) -> Any:
-        c_type, kinds = _c_type(function), function.argument_types[1:]
-
-        def caller(functions: Words, *arguments: Any) -> Any:
-            plain = [float(v) if kind == "float64" else int(v) for v, kind in zip(arguments, kinds, strict=True)]
-            return c_type(int(functions[SLOTS[function.name]]))(int(functions[PARAMETERS]), *plain)
-
-        return caller
-
-else:
-
-    @intrinsic
-    def _pointer(typing_context, address):  # type: ignore[no-untyped-def]
-        """An integer address as a void pointer."""
-
-        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            return builder.inttoptr(args[0], cgutils.voidptr_t)
-
-        return types.voidptr(types.uint64), codegen
-
-    as_pointer: Any = _pointer
-
-    @intrinsic
-    def address(typing_context, table, i):  # type: ignore[no-untyped-def]
-        """The address of row i of an array, without touching its reference count."""
-
-        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            array = context.make_array(signature.args[0])(context, builder, args[0])
-            base = builder.ptrtoint(array.data, context.get_value_type(types.uint64))
-            stride = builder.extract_value(array.strides, 0)
-            return builder.add(base, builder.mul(args[1], stride))
-
-        return types.uint64(table, types.int64), codegen
-
-    def _caller(function: ModelFunction) -> Any:
-        """The intrinsic that calls a model function; Numba reads its arity from its signature."""
-        returned = getattr(types, function.return_type)
-        taken = [getattr(types, name) for name in function.argument_types[1:]]
-        slot = SLOTS[function.name]
-
-        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            from llvmlite import ir
-
-            word = context.get_value_type(types.uint64)
-            table = context.make_array(signature.args[0])(context, builder, args[0]).data
-            code, parameters = (
-                builder.load(builder.gep(table, [context.get_constant(types.intp, at)])) for at in (slot, PARAMETERS)
-            )
-            function_type = ir.FunctionType(
-                context.get_value_type(signature.return_type), [word, *(argument.type for argument in args[1:])]
-            )
-            return builder.call(builder.inttoptr(code, function_type.as_pointer()), [parameters, *args[1:]])
-
-        def definition(typing_context, functions, *arguments):  # type: ignore[no-untyped-def]
-            return returned(functions, *taken), codegen
-
-        names = ["typing_context", "functions", *list(function.arguments)[1:]]
-        definition.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-        )
-        definition.__name__ = f"call_{function.name}"
-        return intrinsic(definition)
-
-    # For the generated wrappers: addresses back to what the user's functions see.
-
-    @njit
-    def record_at(address, dtype):  # type: ignore[no-untyped-def]
-        """The record of this dtype at an address."""
-        return carray(as_pointer(address), 1, dtype)[0]
-
-    @njit
-    def array_at(address, shape, dtype):  # type: ignore[no-untyped-def]
-        """The array of this shape and dtype at an address."""
-        return carray(as_pointer(address), shape, dtype)
-
-
-for _function in FUNCTIONS:
-    setattr(call, _function.name, _caller(_function))
-
-# ---------------------------------------------------------------------- what kernels call
-
 # A record is row i of a table of words: x and y of tables of states (s starts with x), θ of model.theta or of a table
 # of the caller's.
+
+
+@inlined
+def faulty(model: KernelModel) -> bool:
+    """Whether a function of the model has done something wrong: time to return, and to let the caller raise it."""
+    return model.fault[KIND] != 0
+
+
+@kernel
+def note_no_action(model: KernelModel, x: Words, i: int) -> None:
+    """Record that no action is legal in x, which is not terminal."""
+    if model.fault[KIND] == 0:
+        model.fault[KIND], model.fault[SLOT] = _NO_ACTION, LEGAL
+        for w in range(model.x_words):
+            model.fault[ARGUMENTS + w] = x[i, w]
+        model.fault[ARGUMENTS + model.x_words] = 0
+
+
+@kernel
+def note_fault(model: KernelModel, kind: int, slot: int, x: Words, i: int, theta: Words, t: int, a: int) -> None:
+    """Record a fault that a kernel found in a function of (x, θ, a)."""
+    if model.fault[KIND] == 0:
+        model.fault[KIND], model.fault[SLOT] = kind, slot
+        at = ARGUMENTS
+        for w in range(model.x_words):
+            model.fault[at + w] = x[i, w]
+        at += model.x_words
+        for w in range(theta.shape[1]):
+            model.fault[at + w] = theta[t, w]
+        model.fault[at + theta.shape[1]] = a
 
 
 @inlined
@@ -216,14 +111,12 @@ def legal(model: KernelModel, x: Words, i: int, a: int) -> bool:
 
 @inlined
 def depends(model: KernelModel, x: Words, i: int, a: int) -> int:
-    """The block of θ that (x, a) depends on: a component; the last, "no component"; one more for an invalid answer."""
+    """The block of θ that (x, a) depends on: a component, or the last, "no component"."""
     none = model.offsets.shape[0] - 2
     if none == 1:
         return 0
     component = call.depends(model.functions, address(x, i), a)
-    if component == -1:
-        return none
-    return component if 0 <= component < none else none + 1
+    return none if component == -1 else component
 
 
 @inlined
@@ -246,7 +139,7 @@ def heuristic(model: KernelModel, x: Words, i: int) -> float:
 
 @inlined
 def policy(model: KernelModel, x: Words, i: int, u: float) -> int:
-    """A rollout action: the model's own policy, or uniform over the legal actions; -1 if none is legal."""
+    """A rollout action: the model's own policy, or uniform over the legal actions; a fault if none is legal."""
     if model.functions[POLICY] != 0:
         return call.policy(model.functions, address(x, i), u)
     count = 0
@@ -259,7 +152,18 @@ def policy(model: KernelModel, x: Words, i: int, u: float) -> int:
             if left == 0:
                 return a
             left -= 1
-    return -1
+    note_no_action(model, x, i)
+    return 0
+
+
+@inlined
+def first_legal(model: KernelModel, x: Words, i: int) -> int:
+    """The first action that is legal in x; a fault if none is."""
+    for a in range(model.actions):
+        if legal(model, x, i, a):
+            return a
+    note_no_action(model, x, i)
+    return 0
 
 
 @inlined

@@ -20,12 +20,14 @@ import numba
 import numpy as np
 import platformdirs
 
-from pomdplite.compile import abi
+from pomdplite.compile import addresses, faults, record_types
 from pomdplite.compile.definition import Definition
 
 log = logging.getLogger("pomdplite")
 
 KEPT_MODULES = 300  # generated modules kept in the cache folder, newest first
+
+_BUILT_IN = (addresses, faults, record_types)  # modules whose code becomes part of a model's machine code
 
 # Packages whose version is part of the digest or which do not change: their contents need not be.
 _KNOWN_PACKAGES = {"numpy", "numba", "pomdplite", *sys.stdlib_module_names} - {"__main__"}
@@ -77,7 +79,7 @@ def _prune(folder: Path) -> None:
 def digest(definition: Definition, text: str) -> str:
     """A name for the generated module `text` that changes with anything its machine code depends on."""
     found = _Digest()
-    found.add(numba.__version__, np.__version__, inspect.getsource(abi))
+    found.add(numba.__version__, np.__version__, *(inspect.getsource(module) for module in _BUILT_IN))
     found.add(definition.state, definition.theta, definition.memory, text)
     for name, function in sorted(definition.functions.items()):
         found.add(name)

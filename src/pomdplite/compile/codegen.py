@@ -1,27 +1,23 @@
 """From a model's Python functions to machine code that kernels call.
 
 For each function a small wrapper of its fixed signature (abi.py) is written into a generated module, derived from the
-table of model functions. The module lives in the cache folder under a name that is a hash of everything it depends on
-(cache.py), so that Numba finds its machine code on disk and a second process compiles nothing.
+table of model functions (wrappers.py). The module lives in the cache folder under a name that is a hash of everything
+it depends on (cache.py), so that Numba finds its machine code on disk and a second process compiles nothing.
 """
 
 import logging
-import math
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numba
-import numpy as np
 
 from pomdplite.compile.cache import cache_folder, digest, helpers, write_once
-from pomdplite.compile.definition import Definition, KernelFunctions, Sizes
+from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.compile.errors import explain
+from pomdplite.compile.wrappers import argument_types, module_text
 from pomdplite.errors import ModelError
-from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Returns
-from pomdplite.model.records import float_fields
 
 log = logging.getLogger("pomdplite")
 
@@ -30,6 +26,8 @@ _loaded: dict[str, KernelFunctions] = {}  # by digest; models of one class share
 
 def compiled(definition: Definition) -> KernelFunctions:
     """Compile the model's functions, or load them from the cache folder."""
+    if not definition.bounds_check:
+        log.warning("%s: bounds checking is off; a wrong index reads or ruins memory", definition.title)
     text = module_text(definition)
     key = digest(definition, text)
     if key in _loaded:
@@ -41,8 +39,9 @@ def compiled(definition: Definition) -> KernelFunctions:
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module  # cached machine code names the module of its functions
+    options = {"error_model": "python", "boundscheck": definition.bounds_check}
     jitted = {
-        name: numba.njit(_with_compiled_helpers(f, path.stem), error_model="numpy")
+        name: numba.njit(_with_compiled_helpers(f, path.stem, options), forceinline=True, **options)
         for name, f in definition.functions.items()
     }
     module.__dict__.update({f"user_{name}": f for name, f in jitted.items()})
@@ -50,14 +49,14 @@ def compiled(definition: Definition) -> KernelFunctions:
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
-        raise explain(definition, jitted, sample_arguments(definition), error) from None
+        raise explain(definition, jitted, argument_types(definition), error) from None
     addresses = {name: int(getattr(module, name).address) for name in definition.functions}
-    _loaded[key] = KernelFunctions(addresses, (module,))
+    _loaded[key] = KernelFunctions(addresses, (module,), key=key)
     return _loaded[key]
 
 
 def _with_compiled_helpers(
-    function: Callable[..., Any], module: str, callers: tuple[Callable[..., Any], ...] = ()
+    function: Callable[..., Any], module: str, options: dict[str, Any], callers: tuple[Callable[..., Any], ...] = ()
 ) -> Callable[..., Any]:
     """The same function, calling compiled versions of the plain Python helpers that it uses.
 
@@ -69,201 +68,9 @@ def _with_compiled_helpers(
     scope = dict(function.__globals__)
     for name, value in helpers(function):
         if isinstance(value, types.FunctionType):
-            scope[name] = numba.njit(_with_compiled_helpers(value, module, (*callers, function)), error_model="numpy")
+            scope[name] = numba.njit(_with_compiled_helpers(value, module, options, (*callers, function)), **options)
     copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__ = module
     copy.__qualname__ = function.__qualname__
     return copy
-
-
-# ---------------------------------------------------------------------- the generated module
-
-
-def module_text(definition: Definition) -> str:
-    """The generated module. It depends on layouts, not on sizes of arrays or values of constants."""
-    arguments, at = [], len(Sizes._fields)
-    for _, dtype, ndim in definition.parameters.layout:
-        if ndim == 0:
-            arguments.append({"float64": f"floats[{at}]", "bool": f"words[{at}] != 0"}.get(dtype, f"words[{at}]"))
-            at += 1
-        else:
-            shape = ", ".join(f"words[{at + 1 + d}]" for d in range(ndim))
-            item = "bool_" if dtype == "bool" else dtype
-            arguments.append(f"array_at(np.uint64(words[{at}]), ({shape},), np.{item})")
-            at += 1 + ndim
-    names = " ".join(name for name, _, _ in definition.parameters.layout)
-    lines = [
-        f'"""Generated by pomdplite for the model {definition.title}; may be deleted at any time."""',
-        "from collections import namedtuple",
-        "import numpy as np",
-        "from numba import cfunc, njit",
-        "from pomdplite.compile.abi import array_at, record_at",
-        f'Parameters = namedtuple("Parameters", "{names}")',
-        "@njit",
-        "def parameters(m):",
-        f"    words = array_at(m, {at}, np.int64)",
-        f"    floats = array_at(m, {at}, np.float64)",
-        f"    return Parameters({', '.join(arguments)})",
-    ]
-    for function in FUNCTIONS:
-        if function.name in definition.functions:
-            lines += _wrapper(definition, function)
-    return "\n".join(lines) + "\n"
-
-
-@dataclass(frozen=True)
-class _Passing:
-    """How a wrapper passes one argument to the user's function."""
-
-    value: str | None  # an expression; None: not passed
-    before: tuple[str, ...] = ()  # statements before the call
-    after: tuple[str, ...] = ()  # ... and after it
-    result: str | None = None  # what the wrapper then returns, where the user's function returns nothing
-
-
-_RECORDS = {
-    Kind.STATE: "STATE", Kind.HIDDEN: "THETA", Kind.DRAWN_HIDDEN: "THETA", Kind.MOVED_HIDDEN: "THETA",
-    Kind.MEMORY: "MEMORY", Kind.UPDATED_MEMORY: "MEMORY",
-}  # fmt: skip
-
-
-def _passing(definition: Definition, function: ModelFunction, name: str, kind: Kind) -> _Passing:
-    """Derived from the kind of the argument; variables in the wrapper carry the argument's name."""
-    if kind is Kind.PARAMETERS:
-        return _Passing("parameters(m)")
-    if kind in _RECORDS:
-        return _Passing(f"record_at({name}, {_RECORDS[kind]})")
-    if kind is Kind.STREAM:
-        return _Passing(f"array_at({name}, (1,), np.uint64)")
-    if kind is Kind.NEXT_STATES:
-        return _next_states(definition, name, _argument(function, Kind.STATE))
-    if kind is Kind.NEXT_HIDDEN:
-        return _next_hidden(definition, name, _argument(function, Kind.HIDDEN))
-    if kind is Kind.PROBABILITIES:
-        if definition.sizes.next_states == 1:
-            return _Passing(None, after=(f"array_at({name}, (1,), np.float64)[0] = 1.0",))
-        return _Passing(f"{name}_values", (*_floats(name, "next_states"), f"{name}_values[:] = 0.0"))
-    if kind is Kind.LIKELIHOODS:
-        after: tuple[str, ...] = (
-            f"{name}_none = True",
-            f"for i in range({name}_count):",
-            f"    if {name}_values[i] != 0.0:",
-            f"        {name}_none = False",
-            f"if {name}_none:",
-            f"    {name}_values[{name}_count] = 1.0",
-        )
-        before = (*_floats(name, "observations", " + 1"), f"{name}_values[:] = 0.0")
-        return _Passing(f"{name}_values[:{name}_count]", before, after)
-    if kind is Kind.SUMMARY:
-        return _Passing(f"{name}_values", _floats(name, "summary"))
-    if kind is Kind.ACTION_FLAGS:
-        before = (*_floats(name, "actions"), f"{name}_values[:] = 0.0")
-        after = (
-            f"{name}_set = 0",
-            f"for i in range({name}_count):",
-            f"    if {name}_values[i] > 0.0:",
-            f"        {name}_set += 1",
-        )
-        return _Passing(f"{name}_values", before, after, f"{name}_set")
-    return _Passing(name)  # a number
-
-
-def _argument(function: ModelFunction, kind: Kind) -> str:
-    return next(name for name, found in function.arguments.items() if found is kind)
-
-
-def _floats(name: str, size: str, more: str = "") -> tuple[str, ...]:
-    """Statements that make an array of one of the model's sizes."""
-    return _count(name, size), f"{name}_values = array_at({name}, ({name}_count{more},), np.float64)"
-
-
-def _count(name: str, size: str) -> str:
-    place = Sizes._fields.index(size)
-    return f"{name}_count = array_at(m, {place + 1}, np.int64)[{place}]"
-
-
-def _next_states(definition: Definition, name: str, source: str) -> _Passing:
-    words, dtype = definition.state.itemsize // 8, definition.state
-    several = definition.sizes.next_states > 1
-    before = (
-        _count(name, "next_states") if several else f"{name}_count = 1",
-        f"{name}_source = array_at({source}, {words}, np.uint64)",
-        f"{name}_words = array_at({name}, ({name}_count, {words}), np.uint64)",
-        f"for i in range({name}_count):",
-        f"    for w in range({words}):",
-        f"        {name}_words[i, w] = {name}_source[w]",
-        f"{name}_records = array_at({name}, ({name}_count,), STATE)",
-    )
-    clear = [f"    {line}" for line in _clear_negative_zeros(dtype, f"{name}_records[i]")]
-    after = (f"for i in range({name}_count):", *clear) if clear else ()
-    value = f"{name}_records" if several else f"{name}_records[0]"
-    return _Passing(value, before, after, f"{name}_count")
-
-
-def _next_hidden(definition: Definition, name: str, source: str) -> _Passing:
-    words = definition.theta.itemsize // 8
-    before = (
-        f"{name}_source = array_at({source}, {words}, np.uint64)",
-        f"{name}_words = array_at({name}, {words}, np.uint64)",
-        f"for w in range({words}):",
-        f"    {name}_words[w] = {name}_source[w]",
-        f"{name}_record = record_at({name}, THETA)",
-    )
-    return _Passing(f"{name}_record", before, tuple(_clear_negative_zeros(definition.theta, f"{name}_record")))
-
-
-def _clear_negative_zeros(dtype: np.dtype[Any], record: str) -> list[str]:
-    return [
-        f"{record}.{field} = {record}.{field} + 0.0" if dtype[field].ndim == 0 else f"{record}.{field}[:] += 0.0"
-        for field in float_fields(dtype)
-    ]
-
-
-# What a wrapper makes of the value that the user's function returns. The sums are there for a value that may be None:
-# adding to it raises where the error can still be caught.
-_CONVERTED = {
-    Returns.NOTHING: "{call}",
-    Returns.NUMBER: "result = 0.0 + {call}",
-    Returns.ACTION: "result = 0 + {call}",
-    Returns.COMPONENT: "result = 0 + {call}",
-    Returns.FLAG: "result = 1 if {call} else 0",
-}
-
-
-def _wrapper(definition: Definition, function: ModelFunction) -> list[str]:
-    passing = [_passing(definition, function, *argument) for argument in function.arguments.items()]
-    call = f"user_{function.name}({', '.join(p.value for p in passing if p.value is not None)})"
-    result = "result"
-    if function.returns is Returns.NOTHING:
-        result = next((p.result for p in passing if p.result), "0")
-    return [
-        f'@cfunc("{function.return_type}({", ".join(function.argument_types)})", cache=True)',
-        f"def {function.name}({', '.join(function.arguments)}):",
-        *(f"    {line}" for p in passing for line in p.before),
-        "    try:",
-        f"        {_CONVERTED[function.returns].format(call=call)}",
-        "    except Exception:",
-        f"        return {'np.nan' if math.isnan(function.failed) else int(function.failed)}",
-        *(f"    {line}" for p in passing for line in p.after),
-        f"    return {result}",
-    ]
-
-
-def sample_arguments(definition: Definition) -> dict[str, tuple[Any, ...]]:
-    """One value of each argument, to compile the user's functions one by one for a clear error."""
-    state, theta, memory = (np.zeros(1, d)[0] for d in (definition.state, definition.theta, definition.memory))
-    sizes = definition.sizes
-    values = {
-        Kind.PARAMETERS: definition.parameters.values, Kind.STATE: state, Kind.HIDDEN: theta, Kind.MEMORY: memory,
-        Kind.ACTION: 0, Kind.OBSERVATION: 0, Kind.UNIFORM: 0.5, Kind.STREAM: np.zeros(1, np.uint64),
-        Kind.NEXT_STATES: np.zeros(sizes.next_states, definition.state) if sizes.next_states > 1 else state,
-        Kind.PROBABILITIES: np.zeros(sizes.next_states), Kind.LIKELIHOODS: np.zeros(sizes.observations),
-        Kind.NEXT_HIDDEN: theta, Kind.DRAWN_HIDDEN: theta, Kind.MOVED_HIDDEN: theta, Kind.UPDATED_MEMORY: memory,
-        Kind.SUMMARY: np.zeros(sizes.summary), Kind.ACTION_FLAGS: np.zeros(sizes.actions),
-    }  # fmt: skip
-    return {
-        f.name: tuple(values[f.arguments[name]] for name in f.passed(sizes.next_states))
-        for f in FUNCTIONS
-        if f.name in definition.functions
-    }

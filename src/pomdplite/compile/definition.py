@@ -1,14 +1,15 @@
 """What a model is made of, apart from how it is run: its functions, layouts and parameters."""
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.abi import data_address
-from pomdplite.compile.jit import Ints
+from pomdplite.compile.addresses import data_address
+from pomdplite.compile.faults import record_words
+from pomdplite.compile.jit import Ints, Words
 from pomdplite.errors import ModelError
 
 
@@ -19,6 +20,13 @@ class Sizes(NamedTuple):
     observations: int
     summary: int
     actions: int
+    components: int
+
+
+# Behind the sizes, the block holds the addresses of memory that wrappers use.
+FAULT = len(Sizes._fields)  # the fault record (faults.py)
+NEXT, CHANCE = FAULT + 1, FAULT + 2  # the next states and their probabilities, for a reward that depends on them
+HEADER = FAULT + 3
 
 
 @dataclass(frozen=True)
@@ -30,9 +38,16 @@ class Definition:
     theta: np.dtype[Any]
     memory: np.dtype[Any]  # what hints remember of the history
     functions: dict[str, Callable[..., Any]]  # as the user wrote them, by name, in the order of their slots
+    extended: frozenset[str]  # the functions that take their optional arguments
+    bounds_check: bool  # whether compiled functions check their indices
     sizes: Sizes
     parameters: "Parameters"
     left_out: dict[str, str]  # attributes that are not parameters, and why
+
+    @property
+    def layouts(self) -> dict[str, np.dtype[Any]]:
+        """The layouts of records by name, as in faults.py."""
+        return {"state": self.state, "hidden": self.theta, "memory": self.memory}
 
 
 @dataclass(frozen=True)
@@ -41,13 +56,20 @@ class Parameters:
 
     values: Any  # the named tuple `m`
     block: Ints  # [word]; the sizes come first
+    fault: Words  # the fault record
+    scratch: tuple[Any, ...]  # memory whose addresses are in the block
     layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
 
 
-def parameters(constants: dict[str, Any], sizes: Sizes) -> Parameters:
-    """Lay out the model's numbers and numeric arrays for kernels; anything else is left out."""
+def parameters(constants: dict[str, Any], sizes: Sizes, words_of: Mapping[str, int]) -> Parameters:
+    """Lay out the model's numbers and numeric arrays for kernels; anything else is left out.
+
+    words_of: the words of the layouts "state", "hidden" and "memory".
+    """
     values: dict[str, Any] = {}
-    words: list[int] = list(sizes)
+    fault = np.zeros(record_words(words_of), np.uint64)
+    scratch = np.zeros((sizes.next_states, words_of["state"]), np.uint64), np.zeros(sizes.next_states)
+    words: list[int] = [*sizes, *(data_address(memory) for memory in (fault, *scratch))]
     layout: list[tuple[str, str, int]] = []
     for name, constant in sorted(constants.items()):
         array = _numeric(constant)
@@ -69,7 +91,7 @@ def parameters(constants: dict[str, Any], sizes: Sizes) -> Parameters:
             layout.append((name, array.dtype.name, array.ndim))
             values[name] = array
     m = namedtuple("Parameters", list(values))(**values)
-    return Parameters(m, np.array(words, np.int64), tuple(layout))
+    return Parameters(m, np.array(words, np.int64), fault, scratch, tuple(layout))
 
 
 def _numeric(constant: Any) -> Any:
@@ -90,4 +112,5 @@ class KernelFunctions:
 
     addresses: dict[str, int]
     keep: tuple[Any, ...]
-    failures: list[BaseException] = field(default_factory=list)  # raised inside interpreted callbacks
+    failures: list[BaseException] = field(default_factory=list)  # what interpreted functions raised, first one first
+    key: str | None = None  # a digest of the code; None if it may depend on anything

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numba
 from numba import types
 
 from pomdplite.compile.definition import Definition
+from pomdplite.compile.record_types import WRITES_INPUT
 from pomdplite.errors import ModelError
 from pomdplite.model.functions import FUNCTIONS, Returns
 
@@ -22,6 +22,11 @@ _CAUSES: list[tuple[str, str]] = [
      "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
     (r"Field '?(\w+)'? was not found in record",
      "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
+    (WRITES_INPUT + r": field '(\w+)'",
+     "it writes to '{0}' of an input; x, theta and m are to be read, and y is where the next state goes."),
+    (r"setitem.*?input nestedarray|Cannot modify readonly array",
+     "it writes to an array of an input; x, theta and m are to be read, and y is where the next state goes."),
+    (r"assigns to the array '(\w+)' as a whole", "it assigns to the array '{0}' as a whole: write {0}[:] = ..."),
     (r"NameError: name '(\w+)' is not defined", "the name '{0}' is not defined."),
     (r"Untyped global name '(\w+)':? *Cannot determine Numba type of <class '([\w.]+)'>",
      "it uses the global '{0}' of type {1}, which compiled code cannot hold: use numbers, tuples of numbers or "
@@ -45,12 +50,12 @@ _CAUSES: list[tuple[str, str]] = [
 
 
 def explain(
-    definition: Definition, jitted: dict[str, Any], samples: dict[str, tuple[Any, ...]], fallback: Exception
+    definition: Definition, jitted: dict[str, Any], types_of: dict[str, tuple[Any, ...]], fallback: Exception
 ) -> ModelError:
     """Find the function that fails on its own and describe the failure."""
     for name, function in jitted.items():
         try:
-            function.compile(tuple(numba.typeof(value) for value in samples[name]))
+            function.compile(types_of[name])
         except KeyError as error:  # how Numba reports writing to a field that a record does not have
             return _describe(definition, name, f"Field {error.args[0]} was not found in record")
         except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with any

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.checking.faults import BAD_COMPONENT, LEFT_DOMAIN, RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Floats, Ints, Words, inlined
 
-FULL = -1  # no room for another next state; negative like the fault codes, to be returned in place of a count
+FULL = -1  # no room for another next state; returned in place of a count
+_DOMAIN = int(FaultKind.DOMAIN)
 
 
 class Outcomes(NamedTuple):
@@ -89,11 +90,9 @@ def row_of(model: KernelModel, component: int, theta: Words, guess: int) -> int:
 def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -> tuple[int, int, int]:
     """Fill `out` for (states[s], a): (component, number of next states k, number of (next state, observation) pairs e).
 
-    A negative k is a fault; then e is the value of the component at which it occurred.
+    k is FULL if `out` has no room. A fault in the model is on record, and `out` then holds harmless numbers.
     """
     component = abi.depends(model, states, s, a)
-    if component > model.offsets.shape[0] - 2:
-        return component, BAD_COMPONENT, 0
     first = model.offsets[component]
     n = model.offsets[component + 1] - first
     evolving = model.evolves and component < model.offsets.shape[0] - 2
@@ -101,31 +100,26 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
         out.present[v] = present_row(model, states, s, component, first + v)
         out.later[v] = out.present[v]
         if evolving:
-            if abi.evolve(model, states, s, model.theta, out.present[v], a, out.theta) == abi.FAILED:
-                return component, RAISED, v
+            abi.evolve(model, states, s, model.theta, out.present[v], a, out.theta)
             out.later[v] = row_of(model, component, out.theta, out.present[v])
             if out.later[v] < 0:
-                return component, LEFT_DOMAIN, v
+                abi.note_fault(model, _DOMAIN, abi.EVOLVE, states, s, model.theta, out.present[v], a)
+                out.later[v] = out.present[v]
         out.reward[v] = abi.reward(model, states, s, model.theta, out.present[v], a)
-    k, v = _next_states(model, states, s, a, n, out)
-    if k < 0:
-        return component, k, v
+    k = _next_states(model, states, s, a, n, out)
+    if k == FULL:
+        return component, FULL, 0
     if evolving and model.s_words > model.x_words:
         _advance_maps(model, component, k, out)
-    e, v = _split_by_observation(model, a, n, k, out)
-    if e < 0:
-        return component, e, v
-    return component, k, e
+    return component, k, _split_by_observation(model, a, n, k, out)
 
 
 @inlined
-def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out: Outcomes) -> tuple[int, int]:
-    """T: the distinct next states, with maps as before, and their probability under each value; or (fault, value)."""
+def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out: Outcomes) -> int:
+    """T: the distinct next states, with maps as before, and their probability under each value; how many, or FULL."""
     k = 0
     for v in range(n):
         count = abi.transition(model, states, s, model.theta, out.present[v], a, out.y, out.p)
-        if count == abi.FAILED:
-            return RAISED, v
         for i in range(count):
             if out.p[i] == 0.0:
                 continue
@@ -140,14 +134,14 @@ def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out:
                 j += 1
             if j == k:
                 if k == out.next.shape[0]:
-                    return FULL, v
+                    return FULL
                 k += 1
                 for u in range(n):
                     out.chance[j, u] = 0.0
                 for w in range(model.s_words):
                     out.next[j, w] = out.y[i, w] if w < model.x_words else states[s, w]
             out.chance[j, v] += out.p[i]
-    return k, 0
+    return k
 
 
 @inlined
@@ -163,8 +157,8 @@ def _advance_maps(model: KernelModel, component: int, k: int, out: Outcomes) -> 
 
 
 @inlined
-def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outcomes) -> tuple[int, int]:
-    """Z: the possible pairs (next state, observation) and their likelihood under each value; or (fault, value)."""
+def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outcomes) -> int:
+    """Z: the possible pairs (next state, observation) and their likelihood under each value; how many."""
     e = 0
     for j in range(k):
         base = e
@@ -174,8 +168,7 @@ def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outco
         for v in range(n):
             if out.chance[j, v] == 0.0:
                 continue
-            if abi.observation(model, out.next, j, model.theta, out.later[v], a, out.z) == abi.FAILED:
-                return RAISED, v
+            abi.observation(model, out.next, j, model.theta, out.later[v], a, out.z)
             for o in range(model.observations + 1):
                 out.likelihood[base + o, v] = out.chance[j, v] * out.z[o]
         for o in range(model.observations + 1):
@@ -190,4 +183,4 @@ def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outco
                     for v in range(n):
                         out.likelihood[e, v] = out.likelihood[base + o, v]
                 e += 1
-    return e, 0
+    return e

@@ -15,7 +15,6 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.errors import ModelError, TooLargeError
-from pomdplite.mdp import graph_faults
 from pomdplite.mdp.components import Components, StateActions, arrange
 from pomdplite.mdp.distinct_steps import (
     POOL,
@@ -26,7 +25,6 @@ from pomdplite.mdp.distinct_steps import (
     intern_step,
     largest_step,
 )
-from pomdplite.mdp.graph_faults import FaultRecord, allocate_fault_record
 from pomdplite.mdp.hash_table import empty_table, row_slot
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
 from pomdplite.model.compiled import KernelView
@@ -152,10 +150,10 @@ def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, D
     growing.counts[:] = (2, 1, 0, 0)  # END counts as found and expanded
     growing.states[1] = root
     _fill_table(growing.states[:2], growing.table)
-    fault = allocate_fault_record()
     while growing.counts[STATES] <= limit:
         pause = int(growing.counts[EXPANDED]) + min(_BATCH, limit)
-        status = _expand(model, growing, distinct, out, fault, pause)
+        status = _expand(model, growing, distinct, out, pause)
+        view.raise_fault()
         if status == DONE:
             break
         if status == STATE_BUFFER_FULL:
@@ -166,8 +164,6 @@ def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, D
             distinct = grow_steps(distinct)
         elif status == OUTCOME_BUFFER_FULL:
             out = allocate_outcomes(model, 2 * out.next.shape[0])
-        elif status == FAULTY:
-            raise graph_faults.fault_error(view, growing.states[fault.at[graph_faults.STATE]].copy(), fault)
     return growing, distinct
 
 
@@ -243,9 +239,7 @@ def _fill_table(states: Words, table: Small) -> None:
 
 
 @kernel
-def _expand(
-    model: KernelModel, growing: GrowingGraph, distinct: DistinctSteps, out: Outcomes, fault: FaultRecord, pause: int
-) -> int:
+def _expand(model: KernelModel, growing: GrowingGraph, distinct: DistinctSteps, out: Outcomes, pause: int) -> int:
     """Expand states in the order of discovery: until done, until `pause` states, or until a buffer is full."""
     counts, branches = growing.counts, model.actions * out.next.shape[0]
     while counts[EXPANDED] < counts[STATES]:
@@ -260,16 +254,14 @@ def _expand(
             or distinct.counts[POOL] + model.actions * largest_step(out) > distinct.pool.shape[0]
         ):
             return STEP_BUFFER_FULL
-        status = _expand_state(model, growing, distinct, out, fault, counts[EXPANDED])
+        status = _expand_state(model, growing, distinct, out, counts[EXPANDED])
         if status != DONE:
             return status
     return DONE
 
 
 @inlined
-def _expand_state(
-    model: KernelModel, growing: GrowingGraph, distinct: DistinctSteps, out: Outcomes, fault: FaultRecord, s: int
-) -> int:
+def _expand_state(model: KernelModel, growing: GrowingGraph, distinct: DistinctSteps, out: Outcomes, s: int) -> int:
     """List the state-actions of s. The counts are updated only once all of them are listed."""
     counts, listed = growing.counts, growing.state_actions
     pair, edge = counts[PAIRS], counts[EDGES]
@@ -277,18 +269,9 @@ def _expand_state(
         if not abi.legal(model, growing.states, s, a):
             continue
         component, k, e = outcomes(model, growing.states, s, a, out)
-        fault.at[graph_faults.STATE], fault.at[graph_faults.ACTION] = s, a
-        fault.at[graph_faults.COMPONENT] = component
         if k == FULL:
             return OUTCOME_BUFFER_FULL
-        if k < 0:
-            fault.at[graph_faults.VALUE], fault.at[graph_faults.KIND] = e, graph_faults.OUTCOMES_FAULT
-            fault.number[0] = k
-            return FAULTY
         n = model.offsets[component + 1] - model.offsets[component]
-        fault.at[graph_faults.KIND] = graph_faults.check_numbers(out, n, k, e, fault)
-        if fault.at[graph_faults.KIND] != graph_faults.SOUND:
-            return FAULTY
         listed.action[pair] = a
         listed.step[pair] = intern_step(distinct, component, n, k, e, out)
         pair += 1
@@ -296,7 +279,8 @@ def _expand_state(
             listed.next[edge] = 0 if abi.terminal(model, out.next, j) else _number_of(growing, out.next, j)
             edge += 1
     if pair == counts[PAIRS]:
-        fault.at[graph_faults.STATE], fault.at[graph_faults.KIND] = s, graph_faults.NO_ACTION
+        abi.note_no_action(model, growing.states, s)
+    if abi.faulty(model):
         return FAULTY
     counts[PAIRS], counts[EDGES], counts[EXPANDED] = pair, edge, s + 1
     listed.first[s + 1] = pair

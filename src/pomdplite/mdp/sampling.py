@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
@@ -49,14 +48,10 @@ def simulate(
     count = abi.transition(model, x, 0, theta, 0, a, out.y, out.p)
     for w in range(theta.shape[1]):
         out.theta[0, w] = theta[0, w]
-    failed = count == abi.FAILED
-    if not failed and model.evolves:
-        failed = abi.evolve(model, x, 0, theta, 0, a, out.theta) == abi.FAILED
-    if failed:
-        return RAISED, 0, 0.0
+    if model.evolves:
+        abi.evolve(model, x, 0, theta, 0, a, out.theta)
     i = pick(out.p, count, u)
-    if abi.observation(model, out.y, i, out.theta, 0, a, out.z) == abi.FAILED:
-        return RAISED, 0, 0.0
+    abi.observation(model, out.y, i, out.theta, 0, a, out.z)
     return i, pick(out.z, model.observations + 1, v), gained
 
 
@@ -105,7 +100,7 @@ def history_log_probability(model: KernelModel, history: History, theta: Words, 
 def _transition_probability(model: KernelModel, history: History, i: int, out: Outcomes) -> float:
     """P(y[i] | x[i], θ, a[i]) for the θ in out.past."""
     chance = 0.0
-    for j in range(max(abi.transition(model, history.x, i, out.past, 0, history.a[i], out.y, out.p), 0)):
+    for j in range(abi.transition(model, history.x, i, out.past, 0, history.a[i], out.y, out.p)):
         same = out.p[j] > 0.0
         for w in range(model.x_words):
             if out.y[j, w] != history.y[i, w]:

@@ -63,7 +63,6 @@ class SearchWorkspace(NamedTuple):
     path: Ints  # [2 depth] node and pair at every depth of the current simulation
     stream: Words  # [1] random numbers
     tally: Ints  # [4] simulations, model steps, longest simulation, whether the graph ran full
-    fault: Ints  # [5] action, component, fault code, value and node of a fault in the model
 
 
 # ---------------------------------------------------------------------- the two searches
@@ -222,8 +221,8 @@ def rollout(
     for _ in range(parameters.search_depth - depth):
         a = abi.policy(model, here, 0, uniform(stream))
         component, k, e = outcomes(model, here, 0, a, out)
-        if k < 0:
-            return total  # expanding the node reports the fault
+        if k == FULL or abi.faulty(model):
+            return total
         offset = model.offsets[component]
         n = model.offsets[component + 1] - offset
         block = b[offset : offset + n]
@@ -275,9 +274,8 @@ def expand(
         if not abi.legal(model, graph.states, node, a):
             continue
         component, k, e = outcomes(model, graph.states, node, a, out)
-        if k < 0:
-            work.fault[0], work.fault[1], work.fault[2], work.fault[3], work.fault[4] = a, component, k, e, node
-            return OUTCOME_BUFFER_FULL if k == FULL else FAULTY
+        if k == FULL:
+            return OUTCOME_BUFFER_FULL
         offset = model.offsets[component]
         n = model.offsets[component + 1] - offset
         block = b[offset : offset + n]
@@ -301,6 +299,10 @@ def expand(
         graph.first_edge[pair] = edge
         graph.counts[PAIRS] = pair
         graph.counts[EDGES] = edge
+    if pair == first:
+        abi.note_no_action(model, graph.states, node)
+    if abi.faulty(model):
+        return FAULTY
     graph.first[node] = first
     graph.pairs[node] = pair - first
     return SEARCHED

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from pomdplite.checking import faults
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import NotConvergingError
@@ -20,7 +19,6 @@ from pomdplite.mdp.search_graph import (
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.uct import (
     DEEPEST,
-    FAULTY,
     OUTCOME_BUFFER_FULL,
     RAN_FULL,
     SIMULATIONS,
@@ -58,7 +56,6 @@ class UctSolver:
             path=np.zeros(2 * search_depth + 2, np.int64),
             stream=np.zeros(1, np.uint64),
             tally=np.zeros(4, np.int64),
-            fault=np.zeros(5, np.int64),
         )
         self._belief: tuple[Floats, Words] | None = (
             None  # the belief that the graph's numbers are for: b and its values
@@ -87,9 +84,7 @@ class UctSolver:
         work.tally[:] = 0
         while (count := clock.portion(int(work.tally[SIMULATIONS]))) > 0:
             status = search(kernel_model, self._graph, b, self.parameters, self._work, root, count)
-            if status == FAULTY:
-                a, component, code, value, node = (int(f) for f in work.fault)
-                raise faults.model_error(self.view, self._graph.states[node].copy(), a, component, code, value)
+            self.view.raise_fault()
             if status == OUTCOME_BUFFER_FULL:
                 self._allocate_outcomes(kernel_model, 2 * self._work.out.next.shape[0])
         self._refuse_unbounded_value(root)

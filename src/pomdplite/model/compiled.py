@@ -8,11 +8,13 @@ import numba
 import numpy as np
 
 from pomdplite.compile import abi, codegen, interpreted
-from pomdplite.compile.abi import FAILED, KernelModel
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.addresses import PARAMETERS, SLOTS, data_address
 from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import UsageError
+from pomdplite.model.faults import raise_fault
 from pomdplite.model.hidden_table import HiddenTable, hidden_table, population_table
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Population
@@ -64,12 +66,10 @@ class CompiledModel:
 
 
 @kernel
-def draw_prior(model: KernelModel, theta: Words, count: int, random: Words) -> int:
-    """Fill the first rows with draws from the prior; -1 if the user's function raised."""
+def draw_prior(model: KernelModel, theta: Words, count: int, random: Words) -> None:
+    """Fill the first rows with draws from the prior."""
     for t in range(count):
-        if abi.prior(model, theta, t, random) == FAILED:
-            return -1
-    return 0
+        abi.prior(model, theta, t, random)
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class KernelView:
     def of(cls, form: CompiledModel, joint: bool) -> "KernelView":
         """Compile or load the functions, and list the hidden values."""
         model = form.model
-        addresses = np.zeros(len(abi.SLOTS) + 1, np.uint64)
-        addresses[abi.PARAMETERS] = abi.data_address(form.definition.parameters.block)
+        addresses = np.zeros(len(SLOTS) + 1, np.uint64)
+        addresses[PARAMETERS] = data_address(form.definition.parameters.block)
         for name, address in form.functions.addresses.items():
-            addresses[abi.SLOTS[name]] = address
+            addresses[SLOTS[name]] = address
         if isinstance(model.hidden, Population):
             draws = np.zeros((_PRIOR_DRAWS + 1, model.hidden.words), np.uint64)
             table = population_table(model.hidden, draws)
@@ -96,6 +96,7 @@ class KernelView:
         x_words = model.state.words
         kernel_model = KernelModel(
             functions=addresses,
+            fault=form.definition.parameters.fault,
             theta=table.theta,
             offsets=table.offsets,
             map_word=table.map_word + x_words,
@@ -111,6 +112,7 @@ class KernelView:
         )
         if isinstance(model.hidden, Population):
             draw_prior(kernel_model, table.theta, len(table.theta), stream(0))
+            raise_fault(form)
         return cls(model, table, kernel_model)
 
     def present_form(self) -> "KernelView":
@@ -119,6 +121,10 @@ class KernelView:
             return self
         table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
         return KernelView(self.model, table, self.kernel_model._replace(s_words=self.kernel_model.x_words))
+
+    def raise_fault(self) -> None:
+        """Raise a ModelError if a function of the model has done something wrong since this was last asked."""
+        raise_fault(self.model.compiled_form)
 
     @property
     def listed(self) -> bool:

@@ -24,10 +24,18 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
     _check_settings(model)
     functions = {function.name: _checked(model, function) for function in FUNCTIONS}
     given = {name: function for name, function in functions.items() if function is not None}
+    extended = {function.name for function in FUNCTIONS if _is_extended(model, function)}
     for name in METHODS:
         if not callable(getattr(type(model), name)):
             raise ModelError(f"{model.name}.{name} must be a method; give the attribute another name.")
-    sizes = Sizes(model.next_states, len(model.observations), model.summary_size, len(model.actions))
+    sizes = Sizes(
+        next_states=model.next_states,
+        observations=len(model.observations),
+        summary=model.summary_size,
+        actions=len(model.actions),
+        components=len(model.hidden.components),
+    )
+    words = {"state": model.state.words, "hidden": model.hidden.words, "memory": model.memory.words}
     constants, left_out = _attributes(model, base)
     return Definition(
         title=model.name,
@@ -35,8 +43,10 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
         theta=model.hidden.dtype,
         memory=model.memory.dtype,
         functions=given,
+        extended=frozenset(extended),
+        bounds_check=bool(model.bounds_check),
         sizes=sizes,
-        parameters=parameters(constants, sizes),
+        parameters=parameters(constants, sizes, words),
         left_out=left_out,
     )
 
@@ -87,7 +97,7 @@ def _checked(model: Any, function: ModelFunction) -> Any:
         taken = list(inspect.signature(given).parameters)
     except (TypeError, ValueError):
         raise ModelError(f"{model.name}.{function.name} must be a function of ({', '.join(expected)}).") from None
-    if len(taken) != len(expected):
+    if len(taken) != len(expected) and not _is_extended(model, function):
         hint = ""
         if Kind.PROBABILITIES in function.arguments.values() and len(taken) == len(expected) + 1:
             hint = (
@@ -98,6 +108,16 @@ def _checked(model: Any, function: ModelFunction) -> Any:
             f"{model.name}.{function.name} must take ({', '.join(expected)}), but takes ({', '.join(taken)}).{hint}"
         )
     return given
+
+
+def _is_extended(model: Any, function: ModelFunction) -> bool:
+    """Whether the model's function names the optional arguments of the table, too."""
+    given = defined(model, function.name)
+    if given is None or not function.optional:
+        return False
+    taken = list(inspect.signature(given).parameters)
+    wanted = len(function.passed(model.next_states, extended=True))
+    return len(taken) == wanted and taken[-len(function.optional) :] == list(function.optional)
 
 
 def _attributes(model: Any, base: type[ModelInterface]) -> tuple[dict[str, Any], dict[str, str]]:

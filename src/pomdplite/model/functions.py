@@ -6,12 +6,8 @@ arguments (model/define.py), what check_model asks of a hint (checking/hints.py)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from math import nan
-
-FAILED = -1  # returned by a wrapper when the user's function raised
-FAILED_IN_DEPENDS = -2  # there, -1 means "no component"
 
 
 class Kind(Enum):
@@ -84,11 +80,13 @@ class ModelFunction:
     doc: str  # one line
     need: Need = Need.OPTIONAL
     for_population: bool = True  # whether it makes sense for a Population
-    failed: float = FAILED  # what its wrapper returns when the user's function raised
+    harmless: int = 0  # what its wrapper returns after a fault (compile/faults.py)
+    optional: Mapping[str, Kind] = field(default_factory=dict)  # further arguments, which the user's function may name
 
-    def passed(self, next_states: int) -> tuple[str, ...]:
-        """The arguments that the user's function takes."""
-        return tuple(name for name, kind in self.arguments.items() if kind is not Kind.PROBABILITIES or next_states > 1)
+    def passed(self, next_states: int, *, extended: bool = False) -> dict[str, Kind]:
+        """The arguments that the user's function takes; extended: with the optional ones."""
+        taken = {n: kind for n, kind in self.arguments.items() if kind is not Kind.PROBABILITIES or next_states > 1}
+        return {**taken, **self.optional} if extended else taken
 
     def call(self, next_states: int = 1) -> str:
         """How it is called: `reward(m, x, theta, a)`."""
@@ -121,20 +119,21 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
     ),
     ModelFunction(
         "reward", {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION},
-        Returns.NUMBER, Section.TUPLE, "R: return the reward of action a in x under θ.", Need.ALWAYS, failed=nan,
+        Returns.NUMBER, Section.TUPLE, "R: return the reward of a in x under θ; it may take the next state y, too.",
+        Need.ALWAYS, optional={"y": Kind.STATE},
     ),
     ModelFunction(
         "terminal", {"m": Kind.PARAMETERS, "x": Kind.STATE},
-        Returns.FLAG, Section.TUPLE, "Return whether x ends the episode; by default no state does.",
+        Returns.FLAG, Section.TUPLE, "Return whether x ends the episode; by default no state does.", harmless=1,
     ),
     ModelFunction(
         "legal", {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION},
-        Returns.FLAG, Section.TUPLE, "Return whether action a is allowed in x; by default every action is.",
+        Returns.FLAG, Section.TUPLE, "Return whether action a is allowed in x; by default every action is.", harmless=1,
     ),
     ModelFunction(
         "depends", {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION},
         Returns.COMPONENT, Section.TUPLE, "Return the one component of θ that matters to (x, a), or -1 for none.",
-        for_population=False, failed=FAILED_IN_DEPENDS,
+        for_population=False, harmless=-1,
     ),
     ModelFunction(
         "evolve",
@@ -144,7 +143,7 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
     ),
     ModelFunction(
         "heuristic", {"m": Kind.PARAMETERS, "x": Kind.STATE},
-        Returns.NUMBER, Section.HINT, "Return an estimate of the value of x.", failed=nan,
+        Returns.NUMBER, Section.HINT, "Return an estimate of the value of x.",
     ),
     ModelFunction(
         "policy", {"m": Kind.PARAMETERS, "x": Kind.STATE, "u": Kind.UNIFORM},
@@ -166,7 +165,7 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
     ),
     ModelFunction(
         "upper", {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN},
-        Returns.NUMBER, Section.HINT, "Return an upper bound on the value of x to an agent that knows θ.", failed=nan,
+        Returns.NUMBER, Section.HINT, "Return an upper bound on the value of x to an agent that knows θ.",
     ),
     ModelFunction(
         "preferred",

@@ -12,6 +12,7 @@ class Settings:
 
     next_states: int = 1  # the most next states of one (x, θ, a)
     compiled: bool = True  # False: run the functions as Python; they may then call any code
+    bounds_check: bool = True  # False: trust the indices of compiled functions; a wrong one reads or ruins memory
     horizon: int | None = None  # steps after which an episode is cut
     beta: float | None = None  # a good β for this problem
     exploration: float | None = None  # UCT's constant
@@ -56,7 +57,10 @@ class ModelInterface(Settings):
 
     @_unchecked
     def reward(m: Any, x: Any, theta: Any, a: int) -> float:
-        """R: return the reward of action a in x under θ."""
+        """R: return the reward of a in x under θ; it may take the next state y, too.
+
+        The form is then reward(m, x, theta, a, y), and the library takes the expectation over the next states.
+        """
         raise NotImplementedError
 
     @_unchecked

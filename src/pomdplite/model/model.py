@@ -33,9 +33,9 @@ class Model(ModelInterface):
     `m` holds the model's parameters: the numbers and numeric arrays that the class or `__init__` sets. The functions
     are compiled, so they may use numbers, arrays, `math` and loops; with compiled = False they run as Python.
 
-    Settings, all optional: next_states, compiled, horizon, beta, exploration, search_depth, return_range, summary_size
-    and memory. Methods, all optional: start(self, x), success(self, x, theta), draw(self, x, marginals) and
-    paint(self, axes, x, marginals).
+    Settings, all optional: next_states, compiled, bounds_check, horizon, beta, exploration, search_depth, return_range,
+    summary_size and memory. Methods, all optional: start(self, x), success(self, x, theta), draw(self, x, marginals)
+    and paint(self, axes, x, marginals).
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pomdplite.beliefs import Belief
-from pomdplite.checking.model import check_model
+from pomdplite.checking.model import check_before_planning
 from pomdplite.compile.jit import Floats, Small, Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import CLOCKS, Budget
@@ -17,7 +17,6 @@ from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 
-_CHECKED_STATES, _CHECKED_CALLS = 50, 300  # of the quick model check that precedes planning
 _KEPT_DECISIONS = 20_000
 TIE = 1e-6  # relative difference below which two values count as equal
 
@@ -134,8 +133,9 @@ class Planner(ABC):
         """Do the one-time work. `reset` calls this if it has not been called before."""
         if not self._ready:
             started = self.now()
-            check_model(self.model, states=_CHECKED_STATES, calls=_CHECKED_CALLS).raise_if_wrong()
+            check_before_planning(self.model)
             self._prepare()
+            self.view.raise_fault()
             self.preparation_seconds = self.now() - started
             self._ready = True
 
@@ -183,6 +183,7 @@ class Planner(ABC):
     def _timed(self) -> Decision:
         started = self.now()
         decision = self._decide()
+        self.view.raise_fault()
         return replace(decision, seconds=self.now() - started)
 
     def update(self, a: int | str, y: Any, o: int | str | None) -> None:

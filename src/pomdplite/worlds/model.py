@@ -10,10 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
-from pomdplite.errors import ModelError
 from pomdplite.mdp.outcomes import allocate_outcomes
 from pomdplite.mdp.sampling import pick, simulate
 from pomdplite.model.compiled import draw_prior
@@ -45,6 +43,7 @@ class ModelWorld(World):
         if isinstance(hidden, Population):
             self._theta = np.zeros((1, hidden.words), np.uint64)
             draw_prior(self._view.kernel_model, self._theta, 1, draw)
+            self._view.raise_fault()
         else:
             values = tuple(int(pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components)
             self._theta = self._hidden_words(values)
@@ -60,12 +59,11 @@ class ModelWorld(World):
         """Sample the next state, the observation and the reward."""
         u, v = rng.uniform(self._noise), rng.uniform(self._noise)
         i, o, reward = simulate(self._view.kernel_model, self._x, self._theta, a, u, v, self._buffer)
-        if i == RAISED or not np.isfinite(reward):
-            where = f"x = ({self.model.describe_state(self.x)}), action {self.model.actions[a]!r}"
-            raise ModelError(f"a function of {self.model.name} failed at {where}; run check_model for details.")
-        self._x = self._buffer.y[i : i + 1].copy()
-        self._theta = self._buffer.theta.copy()
-        return StepResult(self.x, int(o), float(reward), bool(abi.terminal(self._view.kernel_model, self._x, 0)))
+        y = self._buffer.y[i : i + 1].copy()
+        terminated = bool(abi.terminal(self._view.kernel_model, y, 0))
+        self._view.raise_fault()
+        self._x, self._theta = y, self._buffer.theta.copy()
+        return StepResult(self.x, int(o), float(reward), terminated)
 
     @property
     def x(self) -> Any:

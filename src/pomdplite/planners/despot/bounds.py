@@ -9,7 +9,6 @@ simulated on the scenarios, and μ₀ is the model's own `upper`, or else the la
 
 import numpy as np
 
-from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import kernel
@@ -28,7 +27,6 @@ from pomdplite.planners.despot.tree import (
     random_number,
 )
 
-DONE = -1  # no function of the model raised an error
 _MODEL_POLICY = -1  # in the place of an action to repeat
 
 
@@ -36,22 +34,19 @@ _MODEL_POLICY = -1  # in the place of an action to repeat
 def set_initial_bounds(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     node: int,
-) -> int:  # fmt: skip
-    """ℓ₀, ℓ and μ of a new node; DONE, or the action whose step from (x, θ) of `scratch` raised an error."""
+) -> None:  # fmt: skip
+    """ℓ₀, ℓ and μ of a new node."""
     weight = settings.gamma ** tree.depth[node] / tree.seeds.shape[0]
     state = 0
     if tables.states.shape[0] > 0:
         state = tables.table[row_slot(tables.states, tables.table, tree.x, node)]
     upper = weight * upper_bound(model, tree, tables, settings, node, state)
     if state > 0 and tables.default.shape[0] > 0:
-        lower, failed = tabled_default(tree, tables, node, state), DONE
+        lower = tabled_default(tree, tables, node, state)
     else:
-        lower, failed = simulated_default(model, tree, scratch, settings, node)
-    if failed != DONE:
-        return failed
+        lower = simulated_default(model, tree, scratch, settings, node)
     tree.l_0[node] = tree.l[node] = weight * lower
     tree.mu[node] = max(upper, tree.l_0[node])
-    return DONE
 
 
 @kernel
@@ -89,25 +84,24 @@ def tabled_default(tree: ScenarioTree, tables: BoundTables, node: int, state: in
 @kernel
 def simulated_default(
     model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int
-) -> tuple[float, int]:
-    """ℓ₀ by simulation, for the best default policy; and DONE, or the action that raised an error."""
+) -> float:
+    """ℓ₀ by simulation, for the best default policy."""
     if model.functions[abi.POLICY] != 0:
         return simulate_policy(model, tree, scratch, settings, node, _MODEL_POLICY)
     best = -np.inf
     for a in range(model.actions):
         if abi.legal(model, tree.x, node, a):
-            repeated, failed = simulate_policy(model, tree, scratch, settings, node, a)
-            if failed != DONE:
-                return 0.0, failed
-            best = max(best, repeated)
-    return best, DONE
+            best = max(best, simulate_policy(model, tree, scratch, settings, node, a))
+    if best == -np.inf:
+        abi.note_no_action(model, tree.x, node)
+    return best
 
 
 @kernel
 def simulate_policy(
     model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int, repeated: int
-) -> tuple[float, int]:
-    """The sum over the node's scenarios of a policy's return; and DONE, or the action that raised an error.
+) -> float:
+    """The sum over the node's scenarios of a policy's return.
 
     The policy is the model's, or takes `repeated` where that is legal and else the first legal action.
     """
@@ -121,14 +115,12 @@ def simulate_policy(
             if repeated == _MODEL_POLICY:
                 a = abi.policy(model, scratch.x, 0, random_number(tree, scenario, step, DEFAULT_ACTION))
             elif not abi.legal(model, scratch.x, 0, a):
-                a = 0
-                while not abi.legal(model, scratch.x, 0, a):
-                    a += 1
+                a = abi.first_legal(model, scratch.x, 0)
             u = random_number(tree, scenario, step, NEXT_STATE)
             v = random_number(tree, scenario, step, OBSERVATION)
             j, _, reward = simulate(model, scratch.x, scratch.theta, a, u, v, out)
-            if j == RAISED:
-                return 0.0, a
+            if abi.faulty(model):
+                return 0.0
             total += discount * reward
             discount *= settings.gamma
             tree.counts[STEPS] += 1
@@ -138,4 +130,4 @@ def simulate_policy(
                 scratch.x[0, w] = out.y[j, w]
             for w in range(scratch.theta.shape[1]):
                 scratch.theta[0, w] = out.theta[0, w]
-    return total, DONE
+    return total

@@ -9,14 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite.beliefs import PARTICLES, initial_belief
-from pomdplite.checking import faults
 from pomdplite.compile import abi
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner
-from pomdplite.planners.despot.bounds import DONE
 from pomdplite.planners.despot.search import build_despot, plant
 from pomdplite.planners.despot.tables import bound_tables
 from pomdplite.planners.despot.tree import (
@@ -122,24 +120,23 @@ class Despot(Planner):
         super().reset(seed)
         self._stream = stream(seed, 1)
 
-    def _plant(self) -> int:
-        return int(
-            plant(
-                self.belief.kernel_model, self._tree, self._tables, self._scratch, self._settings,
-                self.s.reshape(1, -1), self.belief.probabilities, self._stream,
-            )
+    def _plant(self) -> None:
+        plant(
+            self.belief.kernel_model, self._tree, self._tables, self._scratch, self._settings,
+            self.s.reshape(1, -1), self.belief.probabilities, self._stream,
         )  # fmt: skip
+        self.view.raise_fault()
 
     def _search(self, budget: Budget) -> None:
         clock = budget.start()
         tree, model, scratch = self._tree, self.belief.kernel_model, self._scratch
-        failed = self._plant()
-        while failed == DONE and (count := clock.portion(int(tree.counts[TRIALS]))) > 0:
+        self._plant()
+        more = True
+        while more and (count := clock.portion(int(tree.counts[TRIALS]))) > 0:
             # A trial may expand many nodes: with a budget in seconds, look at the clock between expansions.
             trials, expansions = (count, _UNLIMITED) if budget.seconds is None else (_UNLIMITED, count)
-            failed = build_despot(model, tree, self._tables, scratch, self._settings, trials, expansions)
-        if failed >= 0:
-            raise faults.raised_in(self.view, scratch.x[0], scratch.theta[0], int(failed))
+            more = build_despot(model, tree, self._tables, scratch, self._settings, trials, expansions)
+            self.view.raise_fault()
 
     def _decide(self) -> Decision:
         self._search(self.budget)

@@ -18,12 +18,11 @@ regularized reward  ρ(b, a) = γ^Δ(b) Σ_{φ ∈ Φ_b} R(φ, a) / K − λ
 
 import numpy as np
 
-from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, inlined, kernel
 from pomdplite.mdp.sampling import draw_hidden, simulate
-from pomdplite.planners.despot.bounds import DONE, set_initial_bounds
+from pomdplite.planners.despot.bounds import set_initial_bounds
 from pomdplite.planners.despot.tables import BoundTables, joint_number
 from pomdplite.planners.despot.tree import (
     DEEPEST,
@@ -48,7 +47,6 @@ from pomdplite.planners.despot.tree import (
 )
 from pomdplite.rng import mix
 
-CLOSED = -2  # nothing is left to search; beside DONE and the numbers of actions that raised an error
 _GAP = 1e-6  # ε(b₀) at which the search ends
 _END = -1  # in the place of a child: the episode is over
 
@@ -57,11 +55,8 @@ _END = -1  # in the place of a child: the episode is over
 def plant(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     s: Words, b: Floats, random: Words,
-) -> int:  # fmt: skip
-    """A new tree: the root b₀ in state s[0] with K scenarios drawn from the belief b, expanded.
-
-    DONE, or the action whose step from (x, θ) of `scratch` raised an error.
-    """
+) -> None:  # fmt: skip
+    """A new tree: the root b₀ in state s[0] with K scenarios drawn from the belief b, expanded."""
     k = tree.seeds.shape[0]
     for i in range(tree.counts.shape[0]):
         tree.counts[i] = 0
@@ -77,44 +72,36 @@ def plant(
         tree.x[0, w] = s[0, w]
     tree.parent[0], tree.depth[0], tree.phi[0], tree.phi_size[0] = -1, 0, 0, k
     tree.first_pair[0], tree.pairs[0] = NOT_EXPANDED, 0
-    failed = set_initial_bounds(model, tree, tables, scratch, settings, 0)
-    if failed != DONE:
-        return failed
-    return expand(model, tree, tables, scratch, settings, 0)
+    set_initial_bounds(model, tree, tables, scratch, settings, 0)
+    expand(model, tree, tables, scratch, settings, 0)
 
 
 @kernel
 def build_despot(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     trials: int, expansions: int,
-) -> int:  # fmt: skip
-    """BuildDespot: run trials until so many nodes have been expanded.
-
-    DONE, CLOSED if nothing is left to search, or the action whose step raised an error.
-    """
+) -> bool:  # fmt: skip
+    """BuildDespot: run trials until so many nodes have been expanded; return whether something is left to search."""
     for _ in range(trials):
         if tree.mu[0] - tree.l[0] <= _GAP or tree.counts[FULL] == 1:
-            return CLOSED
-        length, expansions, failed = explore(model, tree, tables, scratch, settings, expansions)
-        if failed != DONE:
-            return failed
+            return False
+        length, expansions = explore(model, tree, tables, scratch, settings, expansions)
+        if abi.faulty(model):
+            return False
         back_up_path(tree, scratch, length)
         tree.counts[TRIALS] += 1
         tree.counts[DEEPEST] = max(tree.counts[DEEPEST], length - 1)
         if expansions == 0:
             break
-    return DONE
+    return True
 
 
 @inlined
 def explore(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     expansions: int,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Explore: one path from the root, into scratch.path.
-
-    Its length, the expansions left, and DONE or the action whose step raised an error.
-    """
+) -> tuple[int, int]:  # fmt: skip
+    """Explore: one path from the root, into scratch.path; its length, and the expansions left."""
     node, length = 0, 0
     while node >= 0:
         scratch.path[length] = node
@@ -126,13 +113,11 @@ def explore(
             if expansions == 0:
                 break
             expansions -= 1
-            failed = expand(model, tree, tables, scratch, settings, node)
-            if failed != DONE:
-                return length, expansions, failed
-            if tree.first_pair[node] == NOT_EXPANDED:  # there was no space
+            expand(model, tree, tables, scratch, settings, node)
+            if tree.first_pair[node] == NOT_EXPANDED:  # there was no space, or the model has a fault
                 break
         node = most_uncertain_child(tree, best_pair(tree, node), settings.xi)
-    return length, expansions, DONE
+    return length, expansions
 
 
 @inlined
@@ -215,14 +200,14 @@ def back_up_pair(tree: ScenarioTree, pair: int) -> None:
 def expand(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     node: int,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """Take every legal action on every scenario of the node, and give it the children to which they lead.
 
-    DONE, or the action whose step raised an error. The node stays a leaf if there is no space.
+    The node stays a leaf if there is no space, or if the model has a fault.
     """
     if not has_space(model, tree, node):
         tree.counts[FULL] = 1
-        return DONE
+        return
     weight = settings.gamma ** tree.depth[node] / tree.seeds.shape[0]
     first = tree.counts[PAIRS]
     for a in range(model.actions):
@@ -230,19 +215,16 @@ def expand(
             continue
         pair = tree.counts[PAIRS]
         total, children = step_scenarios(model, tree, tables, scratch, node, a)
-        if children == RAISED:
-            return a
+        if abi.faulty(model):
+            return
         tree.action[pair], tree.rho[pair] = a, weight * total - settings.pruning
         add_children(tree, scratch, node, pair, children)
         for child in range(tree.first_child[pair], tree.first_child[pair] + children):
-            failed = set_initial_bounds(model, tree, tables, scratch, settings, child)
-            if failed != DONE:
-                return failed
+            set_initial_bounds(model, tree, tables, scratch, settings, child)
         back_up_pair(tree, pair)
         tree.counts[PAIRS] = pair + 1
     tree.first_pair[node], tree.pairs[node] = first, tree.counts[PAIRS] - first
     back_up(tree, node)
-    return DONE
 
 
 @inlined
@@ -251,7 +233,7 @@ def step_scenarios(
 ) -> tuple[float, int]:
     """Take an action on every scenario of the node and sort them by what follows, into `scratch`.
 
-    The sum of the rewards, and the number of children; RAISED in its place if the model raised an error.
+    The sum of the rewards, and the number of children.
     """
     out, depth, first = scratch.outcomes, tree.depth[node], tree.counts[NODES]
     total, children = 0.0, 0
@@ -261,8 +243,6 @@ def step_scenarios(
         u = random_number(tree, tree.scenario[at], depth, NEXT_STATE)
         v = random_number(tree, tree.scenario[at], depth, OBSERVATION)
         j, o, reward = simulate(model, scratch.x, scratch.theta, a, u, v, out)
-        if j == RAISED:
-            return 0.0, RAISED
         total += reward
         tree.counts[STEPS] += 1
         scratch.child[i] = _END

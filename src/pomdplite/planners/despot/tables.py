@@ -94,6 +94,7 @@ def default_policies(momdp: Momdp) -> list[Ints]:
         chosen = {int(abi.policy(model, reachable.graph.states, state, u)) for u in _TRIED}
         if len(chosen) > 1:
             return []
+        momdp.view.raise_fault()
         policy[state] = pairs[list(reachable.graph.action[pairs]).index(chosen.pop())]
     return [policy]
 

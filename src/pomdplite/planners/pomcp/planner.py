@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite.beliefs import RejectionBelief, initial_belief
-from pomdplite.checking import faults
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
@@ -19,7 +18,6 @@ from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.pomcp.search import (
-    DONE,
     SearchRoot,
     SearchSettings,
     allocate_first_steps,
@@ -133,9 +131,8 @@ class Pomcp(Planner):
             particles = self._filter.draws
         root = SearchRoot(node=self._root, s=self.s.reshape(1, -1), b=b, particles=particles)
         while (count := clock.portion(int(tree.counts[SIMULATIONS]))) > 0:
-            failed = search(model, tree, root, simulation, self._first_steps, self._settings, count)
-            if failed != DONE:
-                raise faults.raised_in(self.view, simulation.x[0], simulation.theta[0], int(failed))
+            search(model, tree, root, simulation, self._first_steps, self._settings, count)
+            self.view.raise_fault()
 
     def _plant(self) -> None:
         """Start a new tree at the present history."""
@@ -143,6 +140,7 @@ class Pomcp(Planner):
         x = self.s[: model.x_words].reshape(1, -1)
         clear(self._tree)
         self._root = int(add_root(model, self._tree, x, simulation.memory, simulation.preferred))
+        self.view.raise_fault()
 
     def _decision(self) -> Decision:
         tree = self._tree
@@ -176,6 +174,7 @@ class Pomcp(Planner):
             self._x = y.copy()
         after, memory = y.reshape(1, -1), self._simulation.memory
         abi.remember(self.belief.kernel_model, before.reshape(1, -1), a, after, 0, o, memory, 0)
+        self.view.raise_fault()
         if self._root >= 0:
             self._root = int(follow(self._tree, self._root, a, after, o))
 

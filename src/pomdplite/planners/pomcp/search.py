@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.checking.faults import RAISED
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
@@ -30,7 +29,6 @@ from pomdplite.mdp.sampling import simulate as simulate_step
 from pomdplite.planners.pomcp.tree import DEEPEST, LOGGED, SIMULATIONS, STEPS, HistoryTree, add_history, find_history
 from pomdplite.rng import uniform
 
-DONE = -1  # no function of the model raised an error
 PREFERRED_TRIES = 10  # of each preferred action before the others are considered
 _DRAWS = 4  # attempts to draw a preferred action before they are counted
 
@@ -102,15 +100,14 @@ def allocate_first_steps(model: KernelModel, steps: int) -> FirstSteps:
 def search(
     model: KernelModel, tree: HistoryTree, root: SearchRoot, simulation: Simulation, first_steps: FirstSteps,
     settings: SearchSettings, simulations: int,
-) -> int:  # fmt: skip
-    """Search(h): run simulations; DONE, or the action whose step from (x, θ) of `simulation` raised an error."""
+) -> None:  # fmt: skip
+    """Search(h): run simulations, until the model has a fault."""
     for _ in range(simulations):
         particle = draw_state(model, root, simulation)
-        failed = simulate(model, tree, root, simulation, first_steps, settings, particle)
-        if failed != DONE:
-            return failed
+        simulate(model, tree, root, simulation, first_steps, settings, particle)
+        if abi.faulty(model):
+            return
         tree.counts[SIMULATIONS] += 1
-    return DONE
 
 
 @inlined
@@ -134,11 +131,11 @@ def draw_state(model: KernelModel, root: SearchRoot, simulation: Simulation) -> 
 def simulate(
     model: KernelModel, tree: HistoryTree, root: SearchRoot, simulation: Simulation, first_steps: FirstSteps,
     settings: SearchSettings, particle: int,
-) -> int:  # fmt: skip
-    """Simulate(s, h, 0), and Rollout from where it leaves the tree; DONE, or the action that raised an error."""
+) -> None:  # fmt: skip
+    """Simulate(s, h, 0), and Rollout from where it leaves the tree."""
     out = simulation.outcomes
     node, depth, in_tree = root.node, 0, 0
-    while depth < settings.search_depth:
+    while depth < settings.search_depth and not abi.faulty(model):
         pair = -1
         if node >= 0:
             pair = ucb1_pair(tree, node, settings.c, simulation.random)
@@ -149,8 +146,6 @@ def simulate(
             a = rollout_action(model, simulation)
         u, v = uniform(simulation.random), uniform(simulation.random)
         i, o, reward = simulate_step(model, simulation.x, simulation.theta, a, u, v, out)
-        if i == RAISED:
-            return a
         simulation.reward[depth] = reward
         depth += 1
         if depth == 1 and root.b.shape[0] == 0:
@@ -168,7 +163,6 @@ def simulate(
                 abi.preferred(model, simulation.x, 0, simulation.memory, 1, simulation.preferred)
                 node = add_history(model, tree, pair, simulation.x, o, simulation.preferred)
     back_up(tree, simulation, depth, in_tree, settings.gamma)
-    return DONE
 
 
 @inlined

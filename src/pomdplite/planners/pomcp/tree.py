@@ -108,6 +108,8 @@ def list_actions(model: KernelModel, tree: HistoryTree, node: int, x: Words, pre
             tree.preferred[node] = first - tree.first[node]
     tree.pairs[node] = first - tree.first[node]
     tree.counts[PAIRS] = first
+    if tree.pairs[node] == 0:
+        abi.note_no_action(model, x, 0)
 
 
 @inlined

@@ -1,0 +1,55 @@
+"""Which models have passed the check before planning: remembered in the model, and on disk under its digest.
+
+Worker processes get the model with the mark, and later processes find its digest, so no model is checked twice. A model
+that is run as Python may call anything, so only the object itself is marked.
+"""
+
+import hashlib
+from pathlib import Path
+
+from pomdplite.compile.cache import cache_folder
+from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
+from pomdplite.model.spaces import Hidden
+
+_MARK = "_passed_check"
+
+
+def has_passed(model: Model) -> bool:
+    """Whether this model, or one with the same code and the same numbers, has passed."""
+    if model.__dict__.get(_MARK):
+        return True
+    path = _path(model)
+    return path is not None and path.exists()
+
+
+def remember(model: Model) -> None:
+    """The model has passed."""
+    model.__dict__[_MARK] = True
+    path = _path(model)
+    if path is not None:
+        path.touch()
+
+
+def _path(model: Model) -> Path | None:
+    name = model_digest(model)
+    return None if name is None else cache_folder() / f"checked_{name}"
+
+
+def model_digest(model: Model) -> str | None:
+    """A name for everything that the model's numbers depend on; None if that cannot be known."""
+    form = model.compiled_form
+    if form.functions.key is None:
+        return None
+    definition, found = form.definition, hashlib.sha256(form.functions.key.encode())
+    found.update(repr((definition.sizes, definition.parameters.layout, list(map(str, model.actions)))).encode())
+    for (name, _, ndim), value in zip(definition.parameters.layout, definition.parameters.values, strict=True):
+        found.update(
+            repr((name, value)).encode() if ndim == 0 else repr((name, value.shape)).encode() + value.tobytes()
+        )
+    if isinstance(model.hidden, Hidden):
+        for component in model.hidden.components:
+            found.update(repr((component.name, component.labels, component.values)).encode())
+            found.update(component.prior.tobytes())
+    found.update(to_words(model.state.dtype, model.initial_state()).tobytes())
+    return found.hexdigest()[:32]
