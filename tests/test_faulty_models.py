@@ -137,6 +137,7 @@ PLANNERS = {
     "bayes-optimal": lambda model: pl.BayesOptimal(model, search_depth=4),
 }
 
+
 def with_mistakes(name):
     """The corridor's function with all mistakes in it: number m.mistake is made near the end of the corridor."""
     state = "y" if name == "observation" else "x"
@@ -146,7 +147,7 @@ def with_mistakes(name):
             wrong[place].append(f"    if m.mistake == {number} and {state}.place >= m.deep:\n        {statement}\n")
     head, body = textwrap.dedent(inspect.getsource(getattr(Corridor, name))).split("\n", 1)
     scope = {"math": math}
-    exec(f"{head}\n{''.join(wrong['first'])}{body}{''.join(wrong['last'])}", scope)  # the test's own text
+    exec(f"{head}\n{''.join(wrong['first'])}{body}{''.join(wrong['last'])}", scope)  # noqa: S102  the test's own text
     return scope[name]
 
 

@@ -33,34 +33,33 @@ class Extent(NamedTuple):
     samples: int  # (x, θ, a) at which compiled and interpreted functions are compared
 
 
-THOROUGH = Extent(states=200_000, calls=2_000_000, samples=500)
-THOROUGH_INTERPRETED = Extent(states=1000, calls=20_000, samples=0)  # there is nothing to compare
-QUICK = Extent(states=2000, calls=20_000, samples=50)  # before planning
-QUICK_INTERPRETED = Extent(states=50, calls=300, samples=0)
+# For models that run as machine code, and for those that run as Python.
+THOROUGH = Extent(states=200_000, calls=2_000_000, samples=500), Extent(states=1000, calls=20_000, samples=0)
+QUICK = Extent(states=2000, calls=20_000, samples=50), Extent(states=50, calls=300, samples=0)  # before planning
 
 
 def check_model(model: Model, *, states: int | None = None, calls: int | None = None, seed: int = 0) -> CheckReport:
     """Check up to that many reachable states and (x, θ, a); by default, as many as a second or two allow."""
-    extent = THOROUGH if model.compiled else THOROUGH_INTERPRETED
-    return _check(
-        model,
-        extent._replace(states=states or extent.states, calls=calls or extent.calls),
-        seed,
-    )
+    return _check(model, _asked(states, calls), seed)
+
+
+def _asked(states: int | None, calls: int | None) -> tuple[Extent, Extent]:
+    fast, slow = (e._replace(states=states or e.states, calls=calls or e.calls) for e in THOROUGH)
+    return fast, slow
 
 
 def check_before_planning(model: Model) -> None:
     """Raise a ModelError if a quick check finds a mistake. A model that has passed is not checked again."""
     if not remembered.has_passed(model):
-        _check(model, QUICK if model.compiled else QUICK_INTERPRETED, 0).raise_if_wrong()
+        _check(model, QUICK, 0).raise_if_wrong()
         remembered.remember(model)
 
 
-def _check(model: Model, extent: Extent, seed: int) -> CheckReport:
+def _check(model: Model, extents: tuple[Extent, Extent], seed: int) -> CheckReport:
     report = CheckReport(model.name)
     try:
         probe = Probe(model, report, seed)
-        start = model.initial_state()
+        start, extent = model.initial_state(), extents[0 if model.compiled_form.compiled else 1]
         view = model.compiled_form.kernel_view()
     except ModelError as error:
         report.add("definition", str(error))

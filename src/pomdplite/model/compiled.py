@@ -41,9 +41,14 @@ class CompiledModel:
     @cached_property
     def functions(self) -> KernelFunctions:
         """The functions as kernels call them."""
-        if self.model.compiled and not numba.config.DISABLE_JIT:
+        if self.compiled:
             return codegen.compiled(self.definition)
         return interpreted.callbacks(self.definition)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the functions run as machine code."""
+        return self.model.compiled and not numba.config.DISABLE_JIT
 
     @property
     def factored(self) -> bool:
