@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba import typeof
 
 import pomdplite as pl
 from pomdplite.compile import cache
+from pomdplite.compile.jit import inlined
 
 PLAY = """
 from numba.core import event
@@ -55,6 +58,23 @@ def test_a_second_process_compiles_nothing_not_even_for_a_new_model(folder):
     assert play(folder, "model = pl.make_model('rocksample-4-4')", small=False)[1] == 0
     # other constants and array sizes of the same class compile nothing either
     assert play(folder, "model = pl.RockSample(3, [(0, 0), (1, 2), (2, 2), (0, 2)])", small=False)[1] == 0
+
+
+@inlined
+def chosen(values, i, negated):
+    return -values[i] if negated else values[i]
+
+
+@inlined
+def calls_chosen(values, places):
+    return chosen(values, 0, True) + chosen(values, 1, False) + chosen(values, places[0], values[0] > 0.0)
+
+
+def test_a_kernel_is_compiled_once_whatever_literals_and_widths_its_callers_pass():
+    values, places = np.array([1.0, 20.0, 300.0]), np.array([2], np.int32)
+    calls_chosen.compile((typeof(values), typeof(places)))
+    assert len(chosen.signatures) == 1
+    assert calls_chosen(values, places) == -1.0 + 20.0 - 300.0  # Python may call it too
 
 
 def test_two_versions_of_a_function_in_one_process_do_not_mix(folder, tmp_path):

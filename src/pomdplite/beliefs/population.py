@@ -17,7 +17,7 @@ from pomdplite import rng
 from pomdplite.beliefs.protocol import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Ints, Words, kernel
+from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
 from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.outcomes import Outcomes
 from pomdplite.mdp.sampling import History, history_log_probability, pick
@@ -274,7 +274,7 @@ def _draw_listed(model: KernelModel, prior: Floats, theta: Words, stream: Words)
             _redraw(model, prior, c, theta, t, stream)
 
 
-@kernel
+@inner
 def _redraw(model: KernelModel, prior: Floats, c: int, theta: Words, t: int, stream: Words) -> None:
     """Replace component c of theta[t] by a draw from its prior."""
     first, last = model.offsets[c], model.offsets[c + 1]

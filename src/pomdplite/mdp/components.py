@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Flags, Ints, Small, Words, allocating_kernel, kernel
+from pomdplite.compile.jit import Flags, Ints, Small, Words, allocating_kernel, inner, kernel
 from pomdplite.mdp.distinct_steps import STEPS, DistinctSteps, depends_on_belief
 
 
@@ -54,7 +54,8 @@ class _Numbering(NamedTuple):
 def arrange(model: KernelModel, distinct: DistinctSteps, found: StateActions) -> Arrangement:
     """Renumber the states by component, successors first."""
     n = len(found.first) - 1
-    of, order, count = _tarjan(found.first_edge, found.next)
+    of, count = _tarjan(found.first_edge, found.next)
+    order = np.argsort(of, kind="stable")  # within a component in the old order, which keeps neighbours close in memory
     numbering = _Numbering(order=order, new=np.empty(n, np.int32), component=of)
     numbering.new[order] = np.arange(n, dtype=np.int32)
     arranged = StateActions(
@@ -81,8 +82,8 @@ def arrange(model: KernelModel, distinct: DistinctSteps, found: StateActions) ->
 
 
 @allocating_kernel
-def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
-    """(component of each state, states ordered by component, number of components); END is component 0."""
+def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, int]:
+    """(component of each state, number of components); END is component 0."""
     n = first_edge.shape[0] - 1
     number = np.full(n, -1, np.int32)  # order of discovery
     low = np.zeros(n, np.int32)
@@ -90,8 +91,7 @@ def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
     at = first_edge[:n].copy()  # next edge to look at
     path = np.empty(n, np.int32)  # the depth-first path
     open_ = np.empty(n, np.int32)  # states whose component is incomplete
-    order = np.empty(n, np.int64)
-    count, placed, discovered, opened = 0, 0, 0, 0
+    count, discovered, opened = 0, 0, 0
     for start in range(n):
         if number[start] >= 0:
             continue
@@ -118,19 +118,15 @@ def _tarjan(first_edge: Ints, next_: Small) -> tuple[Small, Ints, int]:
             if deeper:
                 continue
             if low[s] == number[s]:
-                begin = placed
                 while True:
                     opened -= 1
                     t = open_[opened]
                     of[t] = count
-                    order[placed] = t
-                    placed += 1
                     if t == s:
                         break
-                order[begin:placed] = np.sort(order[begin:placed])  # keeps neighbours close in memory
                 count += 1
             depth -= 1
-    return of, order, count
+    return of, count
 
 
 @kernel
@@ -160,7 +156,7 @@ def _renumber(
         new.first_edge[i + 1] = edge
 
 
-@kernel
+@inner
 def _stays(of: Small, next_: Small, s: int, at: int, k: int) -> bool:
     """Whether the value of this state-action depends on other states of the component."""
     if k == 1 and next_[at] == s:

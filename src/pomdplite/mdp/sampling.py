@@ -6,7 +6,7 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.mdp.outcomes import Outcomes, present_row
 from pomdplite.rng import uniform
 
@@ -72,7 +72,7 @@ def draw_hidden(model: KernelModel, s: Words, b: Floats, theta: Words, t: int, s
             theta[t, w] ^= model.theta[row, w] ^ model.theta[model.offsets[none], w]
 
 
-@kernel
+@inner
 def history_log_probability(model: KernelModel, history: History, theta: Words, t: int, out: Outcomes) -> float:
     """log P(next states and observations of the history | θ₀ = theta[t]). Overwrites `out`."""
     total = 0.0

@@ -18,7 +18,7 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes
 from pomdplite.mdp.sampling import pick
@@ -208,7 +208,7 @@ def simulate_tree(
     return END, depth
 
 
-@kernel
+@inner
 def rollout(
     model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, node: int,
     depth: int,
@@ -256,7 +256,7 @@ def sample_outcome(out: Outcomes, k: int, v: int, u: float) -> int:
 # ---------------------------------------------------------------------- expand
 
 
-@kernel
+@inner
 def expand(
     model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, node: int,
     estimate: float, merged: bool,

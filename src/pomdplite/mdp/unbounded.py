@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pomdplite.compile.jit import Flags, Floats, Ints, allocating_kernel, inlined, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, allocating_kernel, inlined, inner
 from pomdplite.errors import NotConvergingError
 from pomdplite.mdp.bellman import InternalMdp, greedy
 from pomdplite.mdp.reachable import Reachable
@@ -37,7 +37,7 @@ def not_converging_error(
     )
 
 
-@kernel
+@inner
 def no_way_out(mdp: InternalMdp, first: int, last: int, v: Floats) -> bool:
     """Whether no action earns anything inside the component or leads out of it to a value other than -inf."""
     graph, distinct, values = mdp.graph, mdp.distinct, mdp.values
@@ -102,7 +102,7 @@ def _earning_self_loop(mdp: InternalMdp, first: int, last: int) -> tuple[int, in
     return -1, -1
 
 
-@kernel
+@inner
 def _remove_leaving(mdp: InternalMdp, first: int, pairs: Ints, edges: Ints, inside: Flags) -> bool:
     """Remove the states from which the greedy action may leave `inside`; whether there were any."""
     removed = False
@@ -118,7 +118,7 @@ def _remove_leaving(mdp: InternalMdp, first: int, pairs: Ints, edges: Ints, insi
     return removed
 
 
-@kernel
+@inner
 def _add_flow(mdp: InternalMdp, first: int, pairs: Ints, edges: Ints, weight: Floats, flow: Floats) -> None:
     """Add half of every state's probability to its next states under the greedy policy."""
     for i in range(weight.shape[0]):

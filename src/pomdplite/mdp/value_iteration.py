@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Flags, Floats, Ints, Words, inlined, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.errors import TooLargeError
 from pomdplite.mdp.action_values import allocate_bonus_workspace, root_action_values
 from pomdplite.mdp.bellman import InternalMdp, action_value_if_repeated, forever
@@ -178,7 +178,7 @@ def _states_within_reach(components: Components, root: int, reach: Flags) -> int
     return total
 
 
-@kernel
+@inner
 def _mark_reach(components: Components, root: int, reach: Flags) -> None:
     """Mark the components reachable from `root`, all of which have smaller numbers."""
     reach[:] = False
@@ -221,7 +221,7 @@ def _solve_components(
     return _CONVERGED, solved, residual
 
 
-@kernel
+@inner
 def _solve_component(
     mdp: InternalMdp, first: int, last: int, work: _Workspace, stopping: _Stopping
 ) -> tuple[bool, float, float]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Ints, Small, allocating_kernel, inlined, kernel
+from pomdplite.compile.jit import Floats, Ints, Small, allocating_kernel, inlined, inner, kernel
 from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
 from pomdplite.mdp.reachable import Graph, Reachable
@@ -100,7 +100,7 @@ def _trim(tree: BeliefTree) -> BeliefTree:
     )
 
 
-@kernel
+@inner
 def _equal(tree: BeliefTree, node: int, state: int, b: Floats) -> bool:
     if tree.state[node] != state:
         return False
@@ -110,7 +110,7 @@ def _equal(tree: BeliefTree, node: int, state: int, b: Floats) -> bool:
     return True
 
 
-@kernel
+@inner
 def _hash(state: int, b: Floats) -> np.uint64:
     """The same for nearly all beliefs that `_equal` considers equal; a miss costs a node but not correctness."""
     h = np.uint64(state) * np.uint64(0x9E3779B97F4A7C15)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import kernel
+from pomdplite.compile.jit import inner
 from pomdplite.mdp.hash_table import row_slot
 from pomdplite.mdp.sampling import simulate
 from pomdplite.planners.despot.tables import BoundTables
@@ -30,7 +30,7 @@ from pomdplite.planners.despot.tree import (
 _MODEL_POLICY = -1  # in the place of an action to repeat
 
 
-@kernel
+@inner
 def set_initial_bounds(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     node: int,
@@ -49,7 +49,7 @@ def set_initial_bounds(
     tree.mu[node] = max(upper, tree.l_0[node])
 
 
-@kernel
+@inner
 def upper_bound(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, settings: DespotSettings, node: int, state: int
 ) -> float:
@@ -69,7 +69,7 @@ def upper_bound(
     return max(each, 0.0) * (last - first)
 
 
-@kernel
+@inner
 def tabled_default(tree: ScenarioTree, tables: BoundTables, node: int, state: int) -> float:
     """ℓ₀ from the tables: the sum over the node's scenarios, for the best default policy."""
     best = -np.inf
@@ -81,7 +81,7 @@ def tabled_default(tree: ScenarioTree, tables: BoundTables, node: int, state: in
     return best
 
 
-@kernel
+@inner
 def simulated_default(
     model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int
 ) -> float:
@@ -97,7 +97,7 @@ def simulated_default(
     return best
 
 
-@kernel
+@inner
 def simulate_policy(
     model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int, repeated: int
 ) -> float:

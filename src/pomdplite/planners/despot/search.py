@@ -20,7 +20,7 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Words, inlined, kernel
+from pomdplite.compile.jit import Floats, Words, inlined, inner, kernel
 from pomdplite.mdp.sampling import draw_hidden, simulate
 from pomdplite.planners.despot.bounds import set_initial_bounds
 from pomdplite.planners.despot.tables import BoundTables, joint_number
@@ -196,7 +196,7 @@ def back_up_pair(tree: ScenarioTree, pair: int) -> None:
     tree.pair_l[pair], tree.pair_mu[pair] = lower, upper
 
 
-@kernel
+@inner
 def expand(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     node: int,

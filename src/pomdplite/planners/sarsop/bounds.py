@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Ints, inlined, kernel
+from pomdplite.compile.jit import Floats, Ints, inlined, inner, kernel
 from pomdplite.planners.sarsop.folding import dot, fold_ratios, fold_sums, least_ratio, ratio_reaches
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior, widest
 from pomdplite.planners.sarsop.tree import POINT_CLOCK, SampledBeliefTree, edge_base, expanded, link, unlink
@@ -180,7 +180,7 @@ def sawtooth_group(
         tree.edge_upper[edge] = min(tree.edge_upper[edge], tree.edge_corner[edge] - gap * ratio)
 
 
-@kernel
+@inner
 def lower_node_upper(tree: SampledBeliefTree, node: int, upper: float, worth: float) -> None:
     """V̄(b) ← min{V̄(b), upper}; the node moves to the front of its state's list once V̄ is lower by more than `worth`."""
     tree.upper[node] = min(tree.upper[node], upper)
@@ -192,7 +192,7 @@ def lower_node_upper(tree: SampledBeliefTree, node: int, upper: float, worth: fl
     link(tree, node)
 
 
-@kernel
+@inner
 def implied(tree: SampledBeliefTree, node: int, worth: float) -> bool:
     """Whether the other points of its state imply V̄ of a point by the sawtooth rule, up to `worth`."""
     needed = tree.corner[node] - tree.upper[node] - worth

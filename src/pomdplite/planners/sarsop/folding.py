@@ -9,30 +9,15 @@ up into a vector over the rest, and go on with that. Eight sensor actions with t
 three dot products instead of sixteen. The ratios of the sawtooth rule fold in the same way, with minima for sums.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
 import numpy as np
-from numba import njit
 
-from pomdplite.compile.jit import Floats, Ints, inlined
+from pomdplite.compile.jit import Floats, Ints, inlined, reordered
 from pomdplite.mdp.momdp import Joint
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _CHUNK = 64  # entries to compare before checking whether the answer is known
 
 
-def _reordered(function: F) -> F:
-    """An inlined kernel whose sums may be computed in any order, so that the compiler can use vector instructions.
-
-    The order is fixed at compile time: on one machine the results are always the same.
-    """
-    options = {"fastmath": {"reassoc", "contract", "nnan", "nsz"}, "forceinline": True}
-    return cast(F, njit(cache=True, error_model="numpy", _nrt=False, **options)(function))
-
-
-@_reordered
+@reordered
 def dot(a: Floats, b: Floats) -> float:
     """Σ_j a(j) b(j)."""
     total = 0.0
@@ -41,7 +26,7 @@ def dot(a: Floats, b: Floats) -> float:
     return total
 
 
-@_reordered
+@reordered
 def fold_sums(joint: Joint, offsets: Ints, b: Floats, alpha: Floats, w: Floats, part: Floats) -> None:
     """part[v of c] = Σ_{j: v_c(j) = v} b(j) α(j) for every component c; the last entry is the sum over all j.
 
@@ -65,7 +50,7 @@ def fold_sums(joint: Joint, offsets: Ints, b: Floats, alpha: Floats, w: Floats, 
     part[offsets[offsets.shape[0] - 2]] = total
 
 
-@_reordered
+@reordered
 def fold_ratios(joint: Joint, offsets: Ints, b: Floats, point: Floats, w: Floats, part: Floats) -> None:
     """part[v of c] = min_{j: v_c(j) = v, point(j) > 0} b(j) / point(j) for every component c; the last is over all j.
 
@@ -89,7 +74,7 @@ def fold_ratios(joint: Joint, offsets: Ints, b: Floats, point: Floats, w: Floats
     part[offsets[offsets.shape[0] - 2]] = least
 
 
-@_reordered
+@reordered
 def least_ratio(b: Floats, point: Floats) -> float:
     """min_{j: point(j) > 0} b(j) / point(j)."""
     least = np.inf
@@ -98,7 +83,7 @@ def least_ratio(b: Floats, point: Floats) -> float:
     return least
 
 
-@_reordered
+@reordered
 def _least_difference(b: Floats, point: Floats, ratio: float, first: int, last: int) -> float:
     least = 1.0
     for j in range(first, last):

@@ -1,6 +1,6 @@
 """Prune: remove the α-vectors and the sampled beliefs that are no longer needed."""
 
-from pomdplite.compile.jit import Flags, Small, kernel
+from pomdplite.compile.jit import Flags, Small, inner, kernel
 from pomdplite.planners.sarsop.bounds import BoundScratch, implied, look_ahead, update_node_lower
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
 from pomdplite.planners.sarsop.tree import (
@@ -76,7 +76,7 @@ def prune_vectors(
             tree.edge_vector[edge] = number[tree.edge_vector[edge]]
 
 
-@kernel
+@inner
 def compact_vectors(vectors: AlphaVectors, number: Small, initial: int) -> None:
     """Keep the vectors that `number` has 0 for, in their order, and write their new numbers there."""
     for state in range(vectors.newest.shape[0]):

@@ -18,7 +18,7 @@ where that may pay.
 
 import numpy as np
 
-from pomdplite.compile.jit import inlined, kernel
+from pomdplite.compile.jit import inlined, inner, kernel
 from pomdplite.planners.sarsop.bounds import BoundScratch, look_ahead, lower_node_upper, update_lower, update_upper
 from pomdplite.planners.sarsop.folding import dot
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior
@@ -44,7 +44,7 @@ def trial(
             tree.bin_upper[node] = tree.upper[node]
 
 
-@kernel
+@inner
 def sample(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, epsilon: float
 ) -> int:
@@ -70,7 +70,7 @@ def sample(
     return length
 
 
-@kernel
+@inner
 def update_bounds(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, worth: float
 ) -> tuple[int, int]:
@@ -91,7 +91,7 @@ def update_bounds(
     return lower, upper
 
 
-@kernel
+@inner
 def predict(tree: SampledBeliefTree, node: int) -> float:
     """V̂(b): the mean V̄ of the beliefs in its bin, or V̄(b) if it is the only one."""
     if tree.bin[node] < 0:
@@ -153,7 +153,7 @@ def child(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, n
     return tree.edge_child[edge]
 
 
-@kernel
+@inner
 def back_up(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, pair: int
 ) -> None:

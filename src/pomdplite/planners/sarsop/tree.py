@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Ints, Small, inlined, kernel
+from pomdplite.compile.jit import Floats, Ints, Small, inlined, inner, kernel
 from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
 from pomdplite.planners.sarsop.folding import dot
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior, widest
@@ -149,7 +149,7 @@ def edge_base(model: GroupedMomdp, tree: SampledBeliefTree, node: int) -> int:
     return tree.first_edge[node] - model.first_outcome[model.first_group[tree.state[node]]]
 
 
-@kernel
+@inner
 def node_slot(model: GroupedMomdp, tree: SampledBeliefTree, state: int, b: Floats) -> Any:
     """The slot in the table of the node (x, b), or where it belongs."""
     h = np.uint64(np.int64(dot(b, model.hash_weights) * _HASH_SCALE)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(state)
@@ -257,7 +257,7 @@ def unlink(tree: SampledBeliefTree, node: int) -> None:
     tree.newer[node] = tree.older[node] = _NOT_A_POINT
 
 
-@kernel
+@inner
 def link_by_time(tree: SampledBeliefTree, node: int) -> None:
     """Put the node into its state's list at the place of its last change."""
     after, before = -1, tree.newest_point[tree.state[node]]
