@@ -63,7 +63,7 @@ def test_every_function_is_compiled_by_the_decorators_of_one_module():
         for alias in node.names
         if alias.name in ("jit", "njit", "CPUDispatcher")
     }
-    assert users == {"compile/jit.py", "compile/abi.py"}  # abi: parts of the generated wrappers
+    assert users == {"compile/jit.py"}
 
 
 def test_no_module_is_longer_than_350_lines_without_a_reason():

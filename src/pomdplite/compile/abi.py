@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pomdplite.compile.addresses import SLOTS, address, call
 from pomdplite.compile.faults import ARGUMENTS, KIND, SLOT, FaultKind
-from pomdplite.compile.jit import Floats, Ints, Words, inlined, kernel
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner
 
 OBSERVATION, TERMINAL, LEGAL, EVOLVE, HEURISTIC, POLICY, MOVE, UPPER, PREFERRED, REMEMBER = (
     SLOTS[name]
@@ -50,7 +50,7 @@ def faulty(model: KernelModel) -> bool:
     return model.fault[KIND] != 0
 
 
-@kernel
+@inner
 def note_no_action(model: KernelModel, x: Words, i: int) -> None:
     """Record that no action is legal in x, which is not terminal."""
     if model.fault[KIND] == 0:
@@ -60,7 +60,7 @@ def note_no_action(model: KernelModel, x: Words, i: int) -> None:
         model.fault[ARGUMENTS + model.x_words] = 0
 
 
-@kernel
+@inner
 def note_fault(model: KernelModel, kind: int, slot: int, x: Words, i: int, theta: Words, t: int, a: int) -> None:
     """Record a fault that a kernel found in a function of (x, θ, a)."""
     if model.fault[KIND] == 0:
