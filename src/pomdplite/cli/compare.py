@@ -69,7 +69,7 @@ def compare(
     rows = [Comparison(r, _difference(r, results[0]) if r is not results[0] else None) for r in results]
     if as_json:
         compared = [summary(e) | {"difference": None if d is None else (d.mean, d.stderr)} for e, d in rows]
-        typer.echo(json.dumps({"planners": compared, "cannot": reasons}))
+        print(json.dumps({"planners": compared, "cannot": reasons}))
     elif rows:
         print_in_full(out, text.comparison_table(rows))
     for result in results:

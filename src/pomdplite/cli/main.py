@@ -1,6 +1,7 @@
 """The command line. Each command has a module of its own; here they are assembled, and errors become one line."""
 
 import logging
+import os
 import signal
 import sys
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from pomdplite.cli.bench import bench
 from pomdplite.cli.check import check
 from pomdplite.cli.compare import compare
 from pomdplite.cli.console import err
+from pomdplite.cli.encoding import use_fallbacks
 from pomdplite.cli.list import list_
 from pomdplite.cli.report import report
 from pomdplite.cli.run import run
@@ -19,7 +21,11 @@ from pomdplite.cli.show import show
 from pomdplite.cli.solve import solve
 from pomdplite.cli.tune import tune
 from pomdplite.cli.watch import watch
+from pomdplite.compile.interrupts import raise_on
 from pomdplite.errors import PomdpLiteError, UsageError
+
+_INTERRUPTED = 130  # exit codes as shells report them: Ctrl-C,
+_READER_GONE = 141  # and a pipe whose reader has gone
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 app.command("list")(list_)
@@ -29,7 +35,7 @@ for command in (show, check, run, compare, solve, watch, bench, report, tune):
 
 def _print_version(value: bool) -> None:
     if value:
-        typer.echo(pomdplite.__version__)
+        print(pomdplite.__version__)
         raise typer.Exit
 
 
@@ -42,7 +48,7 @@ def options(
 ) -> None:
     """Plan under uncertainty when the hidden part of the world is fixed or changes deterministically."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        print(context.get_help())
 
 
 # Typer bundles its own copy of click, or uses the installed one; either way this is the base of its errors.
@@ -51,35 +57,58 @@ _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ 
 
 def main() -> None:
     """Run the command line: errors in one line, exit code 2 for bad arguments and 1 for other errors."""
+    use_fallbacks()
+    raise_on(signal.SIGINT, signal.SIGTERM)  # batch systems stop a job with SIGTERM; treat it like Ctrl-C
     _announce_compilation()
-    signal.signal(signal.SIGTERM, _interrupt)  # batch systems stop a job this way; treat it like Ctrl-C
-    code = 0
+    code = execute(sys.argv[1:])
     try:
-        code = app(standalone_mode=False) or 0
-    except _ClickException as error:
-        _print_error(error.format_message())
-        code = 2
-    except SystemError as error:  # Ctrl-C inside a compiled function surfaces like this
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            raise
-        _print_error("interrupted")
-        code = 130
-    except (KeyboardInterrupt, typer.Abort):
-        _print_error("interrupted")
-        code = 130
-    except typer.Exit as stop:
-        code = stop.exit_code
-    except UsageError as error:
-        _print_error(str(error))
-        code = 2
-    except PomdpLiteError as error:
-        _print_error(str(error))
-        code = 1
+        sys.stdout.flush()
+    except OSError as error:
+        code = _output_lost(error)
     sys.exit(code)
 
 
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
+def execute(arguments: list[str]) -> int:
+    """Run a command; return its exit code, after reporting an error in one line."""
+    command = typer.main.get_command(app)
+    try:
+        # Not command.main(), which would turn KeyboardInterrupt into an exit without a word.
+        with command.make_context("pomdplite", arguments) as context:
+            command.invoke(context)
+    except _ClickException as error:
+        return _failed(error.format_message(), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _failed("interrupted", _INTERRUPTED)
+    except SystemError as error:  # Ctrl-C inside a compiled function surfaces like this
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        return _failed("interrupted", _INTERRUPTED)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except UsageError as error:
+        return _failed(str(error), 2)
+    except PomdpLiteError as error:
+        return _failed(str(error), 1)
+    except MemoryError as error:
+        return _failed(f"out of memory: {error}" if str(error) else "out of memory", 1)
+    except OSError as error:
+        if error.filename is None:
+            return _output_lost(error)
+        return _failed(f"{error.filename}: {error.strerror}", 1)
+    return 0
+
+
+def _output_lost(error: OSError) -> int:
+    """The exit code when nothing more can be printed: the reader of a pipe has gone, or the disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python does not try again as it ends
+    if isinstance(error, BrokenPipeError):
+        return _READER_GONE
+    return _failed(f"cannot write the output: {error.strerror or error}", 1)
+
+
+def _failed(message: str, code: int) -> int:
+    _print_error(message)
+    return code
 
 
 def _print_error(message: str) -> None:

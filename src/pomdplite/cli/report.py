@@ -1,5 +1,6 @@
 """`pomdplite report`: the results of a study as tables, numbers or an HTML page."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,9 +34,9 @@ def report(
         raise UsageError(f"{study}: the study has no entries.")
     page = None if html is None else report_page(results)
     if csv:
-        typer.echo(csv_text(results), nl=False)
+        print(csv_text(results), end="")
     elif latex or markdown:
-        typer.echo(tables(results).latex() if latex else tables(results).markdown(), nl=False)
+        print(tables(results).latex() if latex else tables(results).markdown(), end="")
     elif html is None:
         print_in_full(out, tables(results))
     if html is not None and page is not None:
@@ -43,4 +44,4 @@ def report(
             html.write_text(page, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {html}: {error.strerror}.") from None
-        typer.echo(f"wrote {html}", err=True)
+        print(f"wrote {html}", file=sys.stderr)

@@ -49,7 +49,7 @@ def run(
     chosen.use_clock(clock)
     result, interrupted = evaluate_with_progress(problem, chosen, episodes, seed, workers, world)
     if as_json:
-        typer.echo(json.dumps(summary(result)))
+        print(json.dumps(summary(result)))
     else:
         print_in_full(out, text.evaluation_table([result]))
         out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")

@@ -18,6 +18,7 @@ from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from pomdplite.compile.interrupts import end_with_parent
 from pomdplite.errors import PomdpLiteError
 from pomdplite.experiments.episodes.episode import Episode, run_episode
 from pomdplite.planners.base import Planner
@@ -86,6 +87,7 @@ def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> N
     """The worker process: play batches until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and terminates its workers
+    end_with_parent()  # a parent that is killed cannot terminate them
     planner.prepare()  # does nothing in a forked worker
     parent, place = os.getppid(), None
     while True:
