@@ -27,3 +27,15 @@ class TooLargeError(PomdpLiteError, RuntimeError):
 
 class NotConvergingError(PomdpLiteError, RuntimeError):
     """The values grow without bound, so value iteration does not converge."""
+
+
+_SHOWN = 80  # characters of a value in a message
+
+
+def shown(value: object) -> str:
+    """A value as error messages show it: cut short, since it may be a number of a million digits."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python prints neither numbers of that size nor lists of that depth
+        return f"a {type(value).__name__} too large to print"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

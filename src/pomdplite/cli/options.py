@@ -41,6 +41,6 @@ def given_options(others: list[str] | None, **options: Any) -> dict[str, Any]:
             raise UsageError(f"{name} is given twice: --option {other}, and {name} = {given[name]}.")
         try:
             given[name] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # not JSON, or numbers and lists of sizes that no planner takes
             given[name] = value
     return given

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pomdplite.cli.console import out
+from pomdplite.cli.outputs import PAGE, check_output
 from pomdplite.errors import UsageError
-from pomdplite.experiments.files import is_database
 from pomdplite.experiments.studies.results import Results
 from pomdplite.views.page import report_page
 from pomdplite.views.tables import csv_text, tables
@@ -20,15 +20,16 @@ def report(
     latex: Annotated[bool, typer.Option("--latex", help="print the tables as LaTeX")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="print the tables as Markdown")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="print all numbers as CSV, one line per entry")] = False,
-    html: Annotated[Path | None, typer.Option(help="write an HTML page with tables and figures to this file")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="write an HTML page with tables and figures to this file; an older page is overwritten"),
+    ] = None,
 ) -> None:
     """Print the tables of a study: the best in bold, † for entries that are not significantly worse."""
     if latex + markdown + csv > 1:
         raise UsageError("--latex, --markdown and --csv all print to the terminal: choose one.")
-    if html is not None and not html.parent.is_dir():
-        raise UsageError(f"cannot write {html}: there is no folder {html.parent}.")
-    if html is not None and is_database(html):
-        raise UsageError(f"cannot write a page to {html}: it is a database.")
+    if html is not None:
+        check_output(html, PAGE)
     results = Results.read(study)
     if not results.cells:
         raise UsageError(f"{study}: the study has no entries.")

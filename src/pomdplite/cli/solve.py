@@ -7,6 +7,7 @@ import typer
 
 from pomdplite.cli.console import out
 from pomdplite.cli.options import ProblemArgument
+from pomdplite.cli.outputs import POLICY, check_output
 from pomdplite.errors import UsageError
 from pomdplite.planners import Sarsop
 from pomdplite.planners.sarsop.solver import SarsopProgress
@@ -16,14 +17,13 @@ from pomdplite.views import text
 
 def solve(
     problem: ProblemArgument,
-    policy: Annotated[Path, typer.Option(help="file to write the policy to")],
+    policy: Annotated[Path, typer.Option(help="file to write the policy to; an older policy is overwritten")],
     time: Annotated[float, typer.Option(help="time limit in seconds")] = 60.0,
     precision: Annotated[float, typer.Option(help="stop when the bounds are this close")] = 0.001,
 ) -> None:
     """Solve a problem offline with SARSOP, print bounds on its value, and save the policy."""
+    check_output(policy, POLICY)
     planner = Sarsop(make_model(problem), solve_time=time, precision=precision)
-    if not policy.parent.is_dir():
-        raise UsageError(f"cannot write {policy}: there is no folder {policy.parent}.")
     next_report = 0.0
 
     def report(progress: SarsopProgress) -> None:

@@ -19,10 +19,10 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
+from pomdplite.cli.outputs import PICTURE, check_output
 from pomdplite.cli.progress import ProgressDisplay
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments import TuningResult
-from pomdplite.experiments.files import is_database
 from pomdplite.experiments.tuning import search
 from pomdplite.experiments.tuning.space import parse_parameter
 from pomdplite.views import text
@@ -51,15 +51,16 @@ def tune(
         Path | None,
         typer.Option("--out", help="file for the trials, resumed if it exists; default: tune-PROBLEM-PLANNER.db"),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="picture to write; default: next to the file")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="picture to write, or to write anew; default: next to the file")
+    ] = None,
 ) -> None:
     """Tune a planner's parameters on held-out episodes; can be interrupted and resumed."""
     path = file or search.default_file(problem, planner, world)
     picture = plot or path.with_suffix(".png")
-    if not picture.parent.is_dir():
-        raise UsageError(f"cannot write {picture}: there is no folder {picture.parent}.")
-    if picture.absolute() == path.absolute() or is_database(picture):
-        raise UsageError(f"cannot write a picture to {picture}: it is a database; give --out or --plot another name.")
+    if picture.absolute() == path.absolute():
+        raise UsageError(f"{picture} cannot be both the picture and the file; give --out or --plot another name.")
+    check_output(picture, PICTURE)
     check_format(picture)
     display = ProgressDisplay(lines=True)
     try:

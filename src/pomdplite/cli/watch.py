@@ -19,6 +19,7 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
+from pomdplite.cli.outputs import PICTURE, VIDEO, check_output
 from pomdplite.errors import UsageError
 from pomdplite.experiments import Step, run_episode
 from pomdplite.planners import make_planner
@@ -41,13 +42,20 @@ def watch(
     option: OtherOptions = None,
     world: WorldOption = "model",
     episode: Annotated[int, typer.Option(min=0, help="number of the episode")] = 0,
-    pictures: Annotated[Path | None, typer.Option(help="folder to write one picture per step to")] = None,
-    video: Annotated[Path | None, typer.Option(help="video file to write, .gif or .mp4")] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(help="folder to write one picture per step to; older pictures of steps are overwritten"),
+    ] = None,
+    video: Annotated[
+        Path | None, typer.Option(help="video file to write, .gif or .mp4; an older video is overwritten")
+    ] = None,
 ) -> None:
     """Play one episode step by step: state, belief, action values, observations."""
     model = Scenario(problem, world).planning_model()
     chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
     film = Video(video) if video is not None else None
+    if video is not None:
+        check_output(video, VIDEO)
     if pictures is not None or film is not None:
         require_matplotlib()
     place = make_world(world, model)
@@ -58,6 +66,8 @@ def watch(
             pictures.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
+        for old in pictures.glob("step-*.png"):
+            check_output(old, PICTURE)
 
     def show_step(step: Step) -> None:
         text.print_step(out, model, step)

@@ -10,14 +10,6 @@ from pathlib import Path
 from pomdplite.errors import PomdpLiteError, UsageError
 
 
-def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database, which nothing else may overwrite."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-
-
 def check_writable(path: Path) -> None:
     """Raise UsageError if a file cannot be written."""
     if not path.parent.is_dir():
@@ -35,7 +27,7 @@ def database_errors_reported(path: Path, kind: str) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise PomdpLiteError(f"cannot use {path}: {error}.") from None
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise PomdpLiteError(f"{path} is damaged, or not a {kind} file: {error}.") from None
 
 

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from pomdplite.errors import UsageError
+from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
@@ -40,12 +40,12 @@ __all__ = [
 def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
     """The planner with this name. Unknown parameters are an error."""
     if name not in PLANNERS:
-        raise UsageError(f"no planner {name!r}; there are {', '.join(PLANNERS)}.")
+        raise UsageError(f"no planner {shown(name)}; there are {', '.join(PLANNERS)}.")
     kind = PLANNERS[name]
     known = [p for p in inspect.signature(kind).parameters if p != "model"]
     for given in parameters:
         if given not in known:
-            raise UsageError(f"planner {name} has no parameter {given!r}; it has {', '.join(known) or 'none'}.")
+            raise UsageError(f"planner {name} has no parameter {shown(given)}; it has {', '.join(known) or 'none'}.")
         _check_kind(name, given, parameters[given])
     return kind(model, **parameters)
 
@@ -62,6 +62,8 @@ def _check_kind(planner: str, name: str, value: Any) -> None:
     if value is None and type(None) in kinds:
         return
     number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if number and not -(2**63) <= value < 2**63:
+        raise UsageError(f"planner {planner}: {name} must fit into 64 bits, unlike {shown(value)}.")
     for kind in kinds:
         if kind is float and (number or isinstance(value, (float, np.floating))):
             return
@@ -69,4 +71,4 @@ def _check_kind(planner: str, name: str, value: Any) -> None:
             return
     words = {float: "a number", int: "a whole number", str: "a word"}
     wanted = " or ".join(words[kind] for kind in kinds if kind in words)
-    raise UsageError(f"planner {planner}: {name} must be {wanted}, not {value!r}.")
+    raise UsageError(f"planner {planner}: {name} must be {wanted}, not {shown(value)}.")

@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.model.model import Model
 
 
@@ -32,9 +32,13 @@ def load_model(spec: str) -> Model:
 
 
 def _import_file(file: str) -> ModuleType:
-    path = Path(file).expanduser().resolve()
-    if not path.is_file():
-        raise UsageError(f"no file {file}; refer to a model of your own as path.py:Class.")
+    try:
+        path = Path(file).expanduser().resolve()
+        found = path.is_file()
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have: too long, with NUL, no such user
+        found = False
+    if not found:
+        raise UsageError(f"no file {shown(file)[1:-1]}; refer to a model of your own as path.py:Class.")
     # A unique name, so that a file called random.py does not shadow a library.
     unique = f"pomdplite_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     module_spec = importlib.util.spec_from_file_location(unique, path)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pomdplite.errors import UsageError
+from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import load_model
@@ -15,7 +15,7 @@ from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.tiger import Tiger
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
-_GENERATED = re.compile(r"(battleship|rocksample)-(\d+)-(\d+)(?:-(\d+))?")
+_GENERATED = re.compile(r"(battleship|rocksample)-(\d{1,9})-(\d{1,9})(?:-(\d{1,18}))?")
 
 
 @dataclass(frozen=True)
@@ -73,5 +73,5 @@ def make_model(name: str) -> Model:
         if kind == "rocksample" and seed is not None:
             return RockSample(size, random_rocks(size, count, int(seed)))
     raise UsageError(
-        f"no problem {name!r}; choose from {', '.join(PROBLEMS)}. Refer to a model of your own as path.py:Class."
+        f"no problem {shown(name)}; choose from {', '.join(PROBLEMS)}. Refer to a model of your own as path.py:Class."
     )

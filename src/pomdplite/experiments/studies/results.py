@@ -1,20 +1,22 @@
 """The results of a study: for each cell its episodes, or the reason why there are none."""
 
 import json
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from pomdplite.errors import UsageError
+from pomdplite.errors import UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
 from pomdplite.experiments.episodes.evaluate import Evaluation
-from pomdplite.experiments.studies.published import Publications, Published
+from pomdplite.experiments.studies.published import Publications, read_published
+from pomdplite.experiments.studies.rows import is_texts
 from pomdplite.experiments.studies.store import StudyStore
+from pomdplite.experiments.studies.study_text import StudyText
 
+_STORED = "the study stored in the file"  # in errors
 # Of a frame: one row per episode.
 _COLUMNS = (
     "problem", "planner", "parameters", "seed", "episode", "return", "undiscounted", "success", "steps", "cut",
@@ -72,22 +74,25 @@ class Results:
     @property
     def notes(self) -> tuple[str, ...]:
         """The study's notes, shown below its tables."""
-        return tuple(self._configured.get("notes", ()))
+        notes = self._configured.content.get("notes", [])
+        if not is_texts(notes):
+            raise UsageError(f"{_STORED}: notes must be a list of strings, not {shown(notes)}.")
+        return tuple(notes)
 
     @property
     def publication(self) -> str:
         """The short name of the publication that the published numbers are from."""
-        return str(self._configured.get("publication", ""))
+        return str(self._configured.content.get("publication", ""))
 
     @cached_property
     def published(self) -> Publications:
         """Published numbers for cells of this study."""
-        given = self._configured.get("published", {})
-        return {problem: {name: Published(*n) for name, n in found.items()} for problem, found in given.items()}
+        given = self._configured.content.get("published", {})
+        return read_published(given, [result.cell for result in self.cells], self._configured)
 
     @cached_property
-    def _configured(self) -> dict[str, Any]:
-        return tomllib.loads(self.configuration)
+    def _configured(self) -> StudyText:
+        return StudyText(_STORED, self.configuration)
 
     def frame(self) -> Any:
         """A pandas DataFrame with one row per episode."""

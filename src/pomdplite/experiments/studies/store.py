@@ -18,8 +18,10 @@ from pomdplite.errors import UsageError
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
 from pomdplite.experiments.files import check_writable, database_errors_reported, source_digest
+from pomdplite.experiments.studies import rows
 from pomdplite.experiments.studies.definition import StudyDefinition
 from pomdplite.experiments.studies.provenance import machine, versions
+from pomdplite.mdp.budget import CLOCKS
 from pomdplite.worlds import Scenario
 
 SCHEMA = 1  # version of the tables below; a file with a larger number is from a newer version
@@ -141,21 +143,21 @@ class StudyStore:
 
     def add(self, number: int, episodes: Sequence[Episode]) -> None:
         """Write those episodes of a cell that are not stored yet."""
-        rows = [
+        new = [
             (number, e.index, e.discounted, e.undiscounted, e.success, e.steps, e.cut, e.seconds, e.simulations,
              e.model_steps, json.dumps(e.notes, ensure_ascii=False))
             for e in episodes
         ]  # fmt: skip
         with database_errors_reported(self.path, _KIND):
             try:
-                self._write(rows)
+                self._write(new)
             except KeyboardInterrupt:  # the episodes have been played: a Ctrl-C at this moment must not lose them
-                self._write(rows)
+                self._write(new)
                 raise
 
-    def _write(self, rows: list[tuple[Any, ...]]) -> None:
+    def _write(self, new: list[tuple[Any, ...]]) -> None:
         with self._transaction():
-            self._db.executemany("INSERT OR IGNORE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT OR IGNORE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
 
     def set_preparation_seconds(self, number: int, seconds: float) -> None:
         """Record how long a cell's planner took to prepare; the first value is kept."""
@@ -175,33 +177,47 @@ class StudyStore:
 
     def episodes(self, number: int) -> tuple[Episode, ...]:
         """The stored episodes of a cell, in order."""
-        rows = self._execute(
+        found = self._execute(
             "SELECT episode, discounted, undiscounted, steps, seconds, success, cut, notes, simulations, "
             "model_steps FROM episodes WHERE cell = ? ORDER BY episode", (number,),
         )  # fmt: skip
-        return tuple(_episode(*row) for row in rows)
+        with database_errors_reported(self.path, _KIND):
+            return tuple(map(rows.episode, found))
 
     def cells(self) -> list[CellRow]:
         """The cells, in the study's order."""
-        rows = self._execute(
+        found = self._execute(
             "SELECT cell, problem, planner, parameters, episodes, reason, preparation_seconds FROM cells ORDER BY cell"
         )
-        return [
-            CellRow(number, Cell(Scenario.parse(problem), planner, json.loads(parameters), episodes), reason, s or 0.0)
-            for number, problem, planner, parameters, episodes, reason, s in rows
-        ]
+        with database_errors_reported(self.path, _KIND):
+            return [_cell_row(expected, *row) for expected, row in enumerate(found)]
 
     def header(self) -> StudyHeader:
         """The study's configuration, title, seed and clock."""
-        return StudyHeader(*self._execute("SELECT configuration, title, seed, clock FROM study")[0])
+        found = self._execute("SELECT configuration, title, seed, clock FROM study")
+        with database_errors_reported(self.path, _KIND):
+            if len(found) != 1:
+                raise rows.wrong("the number of studies", len(found))
+            configuration, title, seed, clock = found[0]
+            if clock not in CLOCKS:
+                raise rows.wrong("the clock", clock)
+            texts = rows.text("the configuration", configuration), rows.text("the title", title)
+            return StudyHeader(*texts, rows.whole("the seed", seed, -(2**63)), clock)
 
     def provenance(self) -> StudyProvenance:
         """Versions, machines and constants of all runs."""
         runs = self._execute("SELECT versions, machine FROM runs ORDER BY rowid")
-        library_versions, machines = ([json.loads(run[i]) for run in runs] for i in range(2))
         settings: dict[str, dict[str, str]] = {}
-        for run in machines:
-            settings |= run.pop(_SETTINGS, {})
+        library_versions, machines = [], []
+        with database_errors_reported(self.path, _KIND):
+            for versions_json, machine_json in runs:
+                library_versions.append(rows.from_json("a run's versions", versions_json, rows.is_facts))
+                facts = rows.from_json("a run's machine", machine_json, lambda found: isinstance(found, dict))
+                constants = facts.pop(_SETTINGS, {})
+                if not (rows.is_facts(facts) and rows.is_settings(constants)):
+                    raise rows.wrong("a run's machine", machine_json)
+                machines.append(facts)
+                settings |= constants
         return StudyProvenance(_merged(library_versions), _merged(machines), settings)
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -253,8 +269,9 @@ class StudyStore:
     def _check_same_study(self, study: StudyDefinition) -> None:
         """Refuse a file of another study; titles and notes may differ, and there may be more episodes."""
         stored = [row.cell for row in self.cells()]
-        sources = json.loads(self._db.execute("SELECT sources FROM study").fetchone()[0])
-        difference = _difference(self.header(), stored, sources, study)
+        header = self.header()
+        sources = rows.from_json("the sources", self._execute("SELECT sources FROM study")[0][0], rows.is_facts)
+        difference = _difference(header, stored, sources, study)
         if difference is not None:
             raise UsageError(f"{self.path} holds another study: {difference}. Choose another file.")
         for there, cell in zip(stored, study.cells, strict=True):
@@ -285,14 +302,17 @@ class StudyStore:
         self._db.execute("COMMIT")
 
 
-def _episode(
-    index: int, discounted: float, undiscounted: float, steps: int, seconds: float, success: int | None, cut: int,
-    notes: str, simulations: int, model_steps: int,
-) -> Episode:  # fmt: skip
-    """An episode from its row."""
-    succeeded = None if success is None else bool(success)
-    return Episode(index, discounted, undiscounted, steps, seconds, succeeded, bool(cut), tuple(json.loads(notes)),
-                   simulations, model_steps)  # fmt: skip
+def _cell_row(
+    expected: int, number: Any, problem: Any, planner: Any, parameters: Any, episodes: Any, reason: Any, seconds: Any
+) -> CellRow:
+    """A cell from its row, which must have the expected number."""
+    if number != expected:
+        raise rows.wrong(f"the number of cell {expected}", number)
+    given = rows.from_json("a cell's parameters", parameters, rows.is_parameters)
+    scenario = Scenario.parse(rows.text("a cell's problem", problem))
+    cell = Cell(scenario, rows.text("a cell's planner", planner), given, rows.whole("a cell's episodes", episodes, 1))
+    why = None if reason is None else rows.text("a cell's reason", reason)
+    return CellRow(number, cell, why, 0.0 if seconds is None else rows.number("a time", seconds))
 
 
 def _difference(

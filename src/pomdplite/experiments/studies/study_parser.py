@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pomdplite.errors import UsageError
+from pomdplite.errors import UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.studies.published import read_published
 from pomdplite.experiments.studies.study_text import StudyText
@@ -20,6 +20,7 @@ from pomdplite.worlds import Scenario
 EPISODES = 100  # of a cell, by default
 PUBLICATION = "published"  # the default label of published numbers
 _MAX_EPISODES = 10**9
+_MAX_DEPTH = 20  # of nested tables and lists
 _BUDGETS = ("time", "sims")
 _TOP_KEYS = ("title", "notes", "seed", "episodes", "clock", *_BUDGETS, "cells", "publication", "published")
 _BLOCK_KEYS = ("problems", "planners", "episodes", *_BUDGETS, "options")  # and the planners' names
@@ -27,22 +28,23 @@ _BLOCK_KEYS = ("problems", "planners", "episodes", *_BUDGETS, "options")  # and 
 
 def parse_study(given: Mapping[str, Any], source: StudyText) -> dict[str, Any]:
     """The fields of a StudyDefinition; errors give the line in the source."""
+    _check_sizes(given, source)
     given = plain_values(given)
     for key in given:
         if key not in _TOP_KEYS:
-            raise source.error(f"no key {key!r}; there are {', '.join(_TOP_KEYS)}.", None, key)
+            raise source.error(f"no key {shown(key)}; there are {', '.join(_TOP_KEYS)}.", None, key)
     title, seed, clock = (given.get(key, value) for key, value in (("title", ""), ("seed", 0), ("clock", "wall")))
     if not isinstance(title, str):
-        raise source.error(f"title must be a string, not {title!r}.", None, "title")
+        raise source.error(f"title must be a string, not {shown(title)}.", None, "title")
     if not _is_whole(seed, -(2**63)) or seed >= 2**63:
-        raise source.error(f"seed must be a 64-bit integer, not {seed!r}.", None, "seed")
-    if clock not in CLOCKS:
-        raise source.error(f"clock must be {' or '.join(CLOCKS)}, not {clock!r}.", None, "clock")
+        raise source.error(f"seed must be a 64-bit integer, not {shown(seed)}.", None, "seed")
+    if not isinstance(clock, str) or clock not in CLOCKS:
+        raise source.error(f"clock must be {' or '.join(CLOCKS)}, not {shown(clock)}.", None, "clock")
     notes, publication = given.get("notes", []), given.get("publication", PUBLICATION)
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise source.error(f"notes must be a list of strings, not {notes!r}.", None, "notes")
+        raise source.error(f"notes must be a list of strings, not {shown(notes)}.", None, "notes")
     if not isinstance(publication, str) or not publication.strip():
-        raise source.error(f"publication must be a name, not {publication!r}.", None, "publication")
+        raise source.error(f"publication must be a name, not {shown(publication)}.", None, "publication")
     check_counts(given, source, None)
     cells = _cells(given, source)
     return {
@@ -51,16 +53,33 @@ def parse_study(given: Mapping[str, Any], source: StudyText) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _check_sizes(given: Any, source: StudyText) -> None:
+    """Refuse what TOML does not promise to hold: numbers beyond 64 bits, and endlessly nested tables."""
+    level = [given]
+    for _ in range(_MAX_DEPTH):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise source.error(f"numbers must fit into 64 bits, unlike {shown(value)}.", None)
+            if isinstance(value, Mapping):
+                inner += value.values()
+            elif isinstance(value, (list, tuple)):
+                inner += value
+        level = inner
+    if level:
+        raise source.error("its lists or tables are nested too deeply.", None)
+
+
 def check_counts(level: Mapping[str, Any], source: StudyText, number: int | None) -> None:
     """Check the episodes and budgets of a block (with its number) or of the study as a whole."""
     if "episodes" in level and not (_is_whole(level["episodes"], 1) and level["episodes"] <= _MAX_EPISODES):
-        message = f"episodes must be an integer from 1 to {_MAX_EPISODES:,}, not {level['episodes']!r}."
+        message = f"episodes must be an integer from 1 to {_MAX_EPISODES:,}, not {shown(level['episodes'])}."
         raise source.error(message, number, "episodes")
     if all(key in level for key in _BUDGETS):
         raise source.error("give a budget in time or in sims, not both.", number, "sims")
     for key in _BUDGETS:
         if key in level and level[key] == []:
-            raise source.error(f"{key} must be a number or a list of numbers, not {level[key]!r}.", number, key)
+            raise source.error(f"{key} must be a number or a list of numbers, not {shown(level[key])}.", number, key)
 
 
 def plain_values(value: Any) -> Any:
@@ -107,7 +126,9 @@ def _product(
     episodes = block.get("episodes", top.get("episodes", EPISODES))
     for problem, planner in itertools.product(problems, planners):
         if planner not in PLANNERS:
-            raise source.error(f"no planner {planner!r}; there are {', '.join(PLANNERS)}.", number, "planners", planner)
+            raise source.error(
+                f"no planner {shown(planner)}; there are {', '.join(PLANNERS)}.", number, "planners", planner
+            )
         for parameters in _sweep(_parameters(planner, block, top)):
             try:
                 make_planner(planner, models[problem], **parameters)
@@ -120,12 +141,14 @@ def _check_block(block: Mapping[str, Any], number: int, source: StudyText) -> No
     for key in block:
         if key not in _BLOCK_KEYS and key not in PLANNERS:
             known = f"{', '.join(_BLOCK_KEYS)} and the planners' names"
-            raise source.error(f"no key {key!r} in cells; there are {known}.", number, key)
+            raise source.error(f"no key {shown(key)} in cells; there are {known}.", number, key)
     check_counts(block, source, number)
     for key, value in block.items():
         if key == "options" or key in PLANNERS:
             if not isinstance(value, Mapping):
-                raise source.error(f"{key} must be a table, for example {{ beta = 10 }}, not {value!r}.", number, key)
+                raise source.error(
+                    f"{key} must be a table, for example {{ beta = 10 }}, not {shown(value)}.", number, key
+                )
             for name, values in value.items():
                 if values == []:
                     raise source.error(f"{name} must be a value or a list of values, not [].", number, key, name)
@@ -161,7 +184,7 @@ def _offending_key(message: str, planner: str, block: Mapping[str, Any], top: Ma
 def _names(block: Mapping[str, Any], key: str, number: int, source: StudyText) -> list[str]:
     names = block.get(key)
     if not isinstance(names, list) or not names:
-        raise source.error(f"{key} must be a list of names, not {names!r}.", number, key)
+        raise source.error(f"{key} must be a list of names, not {shown(names)}.", number, key)
     for name in names:
         if isinstance(name, Model):
             raise source.error(
@@ -169,7 +192,7 @@ def _names(block: Mapping[str, Any], key: str, number: int, source: StudyText) -
                 f"file and name it as path.py:{type(name).__name__}.", number, key,
             )  # fmt: skip
         if not isinstance(name, str):
-            raise source.error(f"{key} must be a list of names; {name!r} is not a name.", number, key)
+            raise source.error(f"{key} must be a list of names; {shown(name)} is not a name.", number, key)
     return list(names)
 
 

@@ -28,6 +28,10 @@ class StudyText:
                 place = re.search(r" \(at line (\d+), column \d+\)", str(error))
                 line = int(place[1]) if place else len(self._lines)  # "at end of document"
                 raise UsageError(f"{name}, line {line}: {str(error).split(' (at ')[0]}.") from None
+            except RecursionError:
+                raise UsageError(f"{name}: its lists or tables are nested too deeply.") from None
+            except ValueError:  # Python reads no numbers of thousands of digits
+                raise UsageError(f"{name}: it contains a number that is too large.") from None
 
     def error(self, message: str, block: int | None, *keys: str) -> UsageError:
         """An error with its location: a key (of a table), or a value in a list, in the block with this number."""

@@ -6,6 +6,7 @@ program at a time may fill it: a lock next to the file, released when its progra
 """
 
 import dataclasses
+import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pomdplite import rng
 from pomdplite.errors import PomdpLiteError, UsageError
 from pomdplite.experiments.episodes.episode import Episode
 from pomdplite.experiments.files import check_writable, database_errors_reported
+from pomdplite.experiments.studies import rows
 from pomdplite.experiments.tuning.space import Parameter
 
 _NAME = "pomdplite"  # of the study in Optuna's tables
@@ -136,8 +138,8 @@ class OpenTrial:
         """Store these episodes."""
         with database_errors_reported(self._path, _KIND), _optuna(self._path):
             if episodes:
-                rows = [list(dataclasses.astuple(e)) for e in episodes]
-                self._trial.set_user_attr(f"{_EPISODES} {len(self.episodes)}", rows)
+                new = [list(dataclasses.astuple(e)) for e in episodes]
+                self._trial.set_user_attr(f"{_EPISODES} {len(self.episodes)}", new)
         self.episodes += episodes
 
     def report(self, mean: float, episodes: int) -> None:
@@ -180,8 +182,15 @@ def _optuna(path: Path) -> Iterator[Any]:
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
         cause = getattr(error, "orig", None) or error.__cause__ or error
         raise PomdpLiteError(f"cannot use {path}: {str(cause).splitlines()[0]}.") from None
+    except (PomdpLiteError, sqlite3.Error):
+        raise
     except RuntimeError as error:  # tables from a different version of Optuna
         raise PomdpLiteError(f"cannot use {path}: {error}") from None
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, OverflowError) as error:
+        # Optuna does not check the entries of its tables.
+        raise PomdpLiteError(
+            f"{path} is damaged: {type(error).__name__}: {' '.join(str(error).split())[:200]}."
+        ) from None
     finally:
         optuna.logging.set_verbosity(before)
 
@@ -240,10 +249,21 @@ def _check_tuning_file(path: Path) -> None:
 
 def _episodes(attributes: Mapping[str, Any]) -> tuple[Episode, ...]:
     """A trial's episodes, in order."""
-    rows = [row for key, batch in attributes.items() if key.startswith(_EPISODES) for row in batch]
+    stored = [row for key, batch in attributes.items() if key.startswith(_EPISODES) for row in batch]
     fields = [f.name for f in dataclasses.fields(Episode)]
-    found = [dict(zip(fields, row, strict=True)) for row in rows]
-    return tuple(sorted((Episode(**e | {"notes": tuple(e["notes"])}) for e in found), key=lambda e: e.index))
+    found = [dict(zip(fields, row, strict=True)) for row in stored]
+    return tuple(sorted((_episode(**e) for e in found), key=lambda e: e.index))
+
+
+def _episode(
+    index: Any, discounted: Any, undiscounted: Any, steps: Any, seconds: Any, success: Any, cut: Any, notes: Any,
+    simulations: Any, model_steps: Any,
+) -> Episode:  # fmt: skip
+    """An episode from what the file says, which is checked."""
+    flags = None if success is None else int(success), int(cut)
+    return rows.episode(
+        (index, discounted, undiscounted, steps, seconds, *flags, json.dumps(notes), simulations, model_steps)
+    )
 
 
 def _described(value: Any) -> str:

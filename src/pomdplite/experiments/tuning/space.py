@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pomdplite.errors import UsageError
+from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 from pomdplite.planners import make_planner, parameter_kinds
 
 # Successive halving: whatever the number of trials, the first ones cover the range evenly, and more of them refine it.
 _FRACTIONS = (0, 1, 1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8)
+_LARGEST = 1e100  # end of a range, so that its width is a number as well
 _DIGITS = 3  # significant digits of a value, so that results are readable and can be copied into a study
 
 
@@ -89,7 +90,7 @@ Parameter = Range | Choice
 
 def parse_parameter(text: str) -> Parameter:
     """Parse a parameter from the command line."""
-    source = f"--param {text}"
+    source = f"--param {shown(text)[1:-1]}"
     name, _, values = text.partition("=")
     if not name or not values:
         raise UsageError(f"{source}: give name=low:high, name=low:high:log or name=choice,choice.")
@@ -107,7 +108,7 @@ def as_parameter(name: str, given: Any) -> Parameter:
         return _range(name, low, high, scale, source)
     if isinstance(given, list):
         return _choice(name, given, source)
-    raise UsageError(f"{source}: give (low, high), (low, high, 'log') or a list of choices, not {given!r}.")
+    raise UsageError(f"{source}: give (low, high), (low, high, 'log') or a list of choices, not {shown(given)}.")
 
 
 def checked_parameters(
@@ -120,7 +121,7 @@ def checked_parameters(
         if any(name == other.name for other in found):
             raise UsageError(f"{parameter.source}: {name} is listed twice.")
         if name in options:
-            raise UsageError(f"{parameter.source}: {name} cannot be both tuned and set to {options[name]!r}.")
+            raise UsageError(f"{parameter.source}: {name} cannot be both tuned and set to {shown(options[name])}.")
         try:
             for value in parameter.extremes:
                 make_planner(planner, model, **{**options, name: value})
@@ -134,8 +135,8 @@ def checked_parameters(
 
 def _range(name: str, low: Any, high: Any, scale: Sequence[Any], source: str) -> Range:
     for end in (low, high):
-        if isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end):
-            raise UsageError(f"{source}: the ends of a range must be numbers, not {end!r}.")
+        if isinstance(end, bool) or not isinstance(end, (int, float)) or not abs(end) <= _LARGEST:
+            raise UsageError(f"{source}: the ends of a range must be numbers, not {shown(end)}.")
     if list(scale) not in ([], ["log"]):
         raise UsageError(f"{source}: low:high may only be followed by log, not {':'.join(map(str, scale))!r}.")
     if not low < high:

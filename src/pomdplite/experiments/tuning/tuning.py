@@ -3,18 +3,19 @@
 The episodes are held out: they belong to a seed that no evaluation can have (`held_out_seed`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from pomdplite import rng
-from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.evaluate import Evaluation
 from pomdplite.experiments.files import source_digest
 from pomdplite.experiments.studies.definition import inline_table
 from pomdplite.experiments.studies.results import CellResult
+from pomdplite.experiments.studies.rows import is_parameters, is_texts
 from pomdplite.experiments.studies.tables import BUDGETS, Entry, compared
 from pomdplite.experiments.tuning.file import TrialRecord, TuningFile
 from pomdplite.experiments.tuning.space import Parameter, Range, checked_parameters, parse_parameter
@@ -22,6 +23,21 @@ from pomdplite.mdp.budget import CLOCKS
 from pomdplite.worlds import Scenario
 
 _FIRST_RUNG = 25  # episodes before a trial can be abandoned
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# What a file says about its tuning, with a check of each value.
+_STORED: dict[str, Callable[[Any], bool]] = {
+    "problem": _is_text, "planner": _is_text, "parameters": is_texts, "options": is_parameters,
+    "episodes": _is_whole, "seed": _is_whole, "clock": _is_text,
+}  # fmt: skip
 
 
 def held_out_seed(seed: int) -> int:
@@ -72,7 +88,10 @@ class Tuning:
     @classmethod
     def from_configuration(cls, configuration: Mapping[str, Any]) -> Self:
         """The tuning that a file was started with."""
-        stored = {name: value for name, value in configuration.items() if name not in ("source", "problem")}
+        for name, fits in _STORED.items():
+            if name not in configuration or not fits(configuration[name]):
+                raise UsageError(f"the file's tuning is damaged: {name} is {shown(configuration.get(name))}.")
+        stored = {name: configuration[name] for name in _STORED if name != "problem"}
         parameters = tuple(parse_parameter(text) for text in stored["parameters"])
         return cls(Scenario.parse(configuration["problem"]), **stored | {"parameters": parameters})
 

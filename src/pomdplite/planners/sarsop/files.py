@@ -1,18 +1,33 @@
 """Policy files: the α-vectors of a solved model, with a fingerprint of the model."""
 
+import lzma
+import math
+import struct
+import tokenize
 import zipfile
 import zlib
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pomdplite.errors import UsageError
 from pomdplite.mdp.momdp import Momdp
 from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
 from pomdplite.planners.sarsop.vectors import AlphaVectors, add_vector, allocate_vectors
 
-_FORMAT = "pomdplite sarsop 1"
+_FAMILY = "pomdplite sarsop"
+_FORMAT = f"{_FAMILY} 1"
+_SMALL = 10_000  # bytes: more than the entries `format` and `model` need
+_KINDS = {"format": "U", "model": "U", "value": "f8", "state": "u8", "action": "i4", "bounds": "f8"}  # NumPy's dtypes
+# What reading a damaged archive can raise: RuntimeError if it is encrypted, MemoryError and RecursionError if a header
+# is nested too deeply.
+_DAMAGED = (
+    OSError, TypeError, ValueError, KeyError, EOFError, RuntimeError, MemoryError, struct.error, zipfile.BadZipFile,
+    zlib.error, lzma.LZMAError, tokenize.TokenError,
+)  # fmt: skip
 
 
 def save(path: Path, momdp: Momdp, vectors: AlphaVectors, bounds: tuple[float, float]) -> None:
@@ -40,29 +55,71 @@ def fingerprint(momdp: Momdp) -> str:
     return f"{reachable.states} states, {momdp.values} values of θ, discount {discount!r}, {numbers.hexdigest()}"
 
 
-def load(path: Path, momdp: Momdp, model: GroupedMomdp) -> tuple[AlphaVectors, tuple[float, float]]:
-    """The vectors and bounds in a file; UsageError if it is missing, damaged or made for another model."""
+def is_policy(path: Path) -> bool:
+    """Whether a file is a policy, of this version or another."""
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            version, made_for = str(file["format"]), str(file["model"])
-            value, words, action, bounds = (file[name] for name in ("value", "state", "action", "bounds"))
-    except FileNotFoundError:
-        raise UsageError(f"there is no policy file {path}.") from None
-    except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        with zipfile.ZipFile(path) as archive:
+            return str(_array(archive, "format", _SMALL)).startswith(_FAMILY)
+    except _DAMAGED:
+        return False
+
+
+def load(path: Path, momdp: Momdp, model: GroupedMomdp, memory: float) -> tuple[AlphaVectors, tuple[float, float]]:
+    """The vectors and bounds in a file; UsageError if it is missing, damaged, larger than `memory` (in gigabytes) or
+    made for another model.
+    """
+    if not path.is_file():
+        raise UsageError(f"there is no policy file {path}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            version, made_for = (str(_array(archive, name, _SMALL)) for name in ("format", "model"))
+            if version != _FORMAT:
+                raise UsageError(f"{path} is a policy file of another version: {version!r}, not {_FORMAT!r}.")
+            _check_model(path, momdp, made_for)
+            size = sum(archive.getinfo(f"{name}.npy").file_size for name in _KINDS)
+            if size > memory * 1e9:
+                raise UsageError(f"{path} holds {size / 1e9:.1f} GB, more than memory = {memory:g} allows.")
+            value, words, action, bounds = (_array(archive, n, size) for n in ("value", "state", "action", "bounds"))
+    except UsageError:
+        raise
+    except _DAMAGED:
         raise UsageError(f"{path} is not a SARSOP policy file, or it is damaged.") from None
-    if version != _FORMAT:
-        raise UsageError(f"{path} is a policy file of another version: {version!r}, not {_FORMAT!r}.")
-    _check_model(path, momdp, made_for)
-    shapes = (value.ndim, value.shape[1:], words.shape, action.shape, bounds.shape)
-    width = momdp.reachable.graph.states.shape[1]
-    if shapes != (2, (momdp.values,), (len(value), width), (len(value),), (2,)) or not np.isfinite(value).all():
+    count, width = action.size, momdp.reachable.graph.states.shape[1]
+    shapes = value.shape, words.shape, action.shape, bounds.shape
+    if shapes != ((count, momdp.values), (count, width), (count,), (2,)):
         raise UsageError(f"{path} is damaged: its α-vectors do not fit its model.")
+    numbered = [momdp.reachable.find(state) for state in words]
+    if min(numbered, default=-1) < 0 or not 0 <= action.min() <= action.max() < len(momdp.view.model.actions):
+        raise UsageError(f"{path} is damaged: its states or actions are not those of its model.")
+    if not (np.isfinite(value).all() and np.isfinite(bounds).all()):
+        raise UsageError(f"{path} is damaged: it has values that are not finite.")
     vectors = allocate_vectors(model, len(value))
-    for row, state, number in zip(value, words, action, strict=True):
-        add_vector(vectors, momdp.reachable.find(state), int(number), row)
+    for row, state, number in zip(value, numbered, action, strict=True):
+        add_vector(vectors, state, int(number), row)
     if (vectors.newest[1:] < 0).any():
         raise UsageError(f"{path} is damaged: it has no α-vector for some state.")
     return vectors, (float(bounds[0]), float(bounds[1]))
+
+
+def _array(archive: zipfile.ZipFile, name: str, limit: int) -> NDArray[Any]:
+    """An array of the archive; its size is checked before it is unpacked, since a small file may unpack to a huge one.
+
+    np.load would allocate whatever the array's header says.
+    """
+    size = archive.getinfo(f"{name}.npy").file_size
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, in_fortran_order, kind = read_header(file)
+        count = math.prod(shape)
+        if size > limit or not _fits(kind, _KINDS[name]) or kind.itemsize * count != size - file.tell():
+            raise ValueError(f"{name} is not what its header says")
+        data = np.frombuffer(file.read(kind.itemsize * count), kind, count)
+    return data.reshape(shape, order="F" if in_fortran_order else "C")
+
+
+def _fits(kind: np.dtype[Any], wanted: str) -> bool:
+    return kind.kind == "U" if wanted == "U" else kind == np.dtype(wanted)
 
 
 def _check_model(path: Path, momdp: Momdp, made_for: str) -> None:

@@ -30,7 +30,7 @@ class Sarsop(Planner):
     precision     stop when the bounds at the root are this close
     solve_trials  paths to sample, instead of solve_time: the result then does not depend on the clock
     policy        a file that `save` wrote, to act on instead of solving
-    memory        gigabytes that solving may use
+    memory        gigabytes that solving, or a policy file, may use
     """
 
     title: ClassVar[str] = "sarsop"
@@ -90,7 +90,7 @@ class Sarsop(Planner):
         if self._handed_over is not None:
             self._vectors, self._bounds = self._handed_over
         elif self.policy is not None:
-            self._vectors, self._bounds = load(Path(self.policy), self.momdp, self._grouped)
+            self._vectors, self._bounds = load(Path(self.policy), self.momdp, self._grouped, self.memory)
         else:
             self._solve()
         self._scratch = allocate_scratch(self._grouped, 1)
