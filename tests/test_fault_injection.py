@@ -4,6 +4,7 @@ Every generator is seeded, and prints how many of its cases were refused and how
 """
 
 import io
+import os
 import random
 import shutil
 import sqlite3
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
+from pomdplite.cli.encoding import use_fallbacks
 from pomdplite.cli.main import execute
 from pomdplite.errors import PomdpLiteError
 from pomdplite.planners.sarsop.files import load
@@ -332,10 +334,18 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@sizes(80, 1_500)
-def test_command_lines(count, tmp_path, monkeypatch, capsys):
-    import os
+GOOD = {
+    "--planner": "qmdp", "--planners": "qmdp,mean-mdp", "--beta": "2", "--seed": "3", "--solver": "exact", "--sims": "5",
+    "--clock": "cpu", "-o": "beta=2", "--world": "model", "--workers": "1", "--episode": "1", "--precision": "0.5",
+    "--param": "beta=1:2", "--trials": "1", "--out": "NEW.db", "--plot": "NEW.png", "--policy": "NEW.npz", "--html": "NEW.html",
+    "--time": "0.01", "--episodes": "2", "--video": "NEW.gif",
+}  # fmt: skip
+FLAGS = ("--json", "--latex", "--markdown", "--csv", "--list")
 
+
+@sizes(50, 1_000)
+def test_command_lines(count, tmp_path, monkeypatch, capsys):
+    use_fallbacks()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FOLDER").mkdir()
     (tmp_path / "FILE").write_text("text\n")
@@ -345,8 +355,10 @@ def test_command_lines(count, tmp_path, monkeypatch, capsys):
         command = random.choice(list(COMMANDS))
         arguments = [command, random.choice(("tiger", "tiger", *NASTY_WORDS))]
         for _ in range(random.randrange(4)):
-            arguments += [random.choice((*COMMANDS[command], "--nothing")), random.choice(NASTY_WORDS)]
-        if command in ("run", "compare"):
+            option = random.choice((*COMMANDS[command], "--nothing"))
+            value = GOOD.get(option, "x") if random.random() < 0.6 else random.choice(NASTY_WORDS)
+            arguments += [option] if option in FLAGS else [option, value]
+        if command in ("run", "compare", "tune"):
             arguments += ["--episodes", random.choice(("2", "2", "-1", "x", ""))]
         capsys.readouterr()
         code = execute(arguments)

@@ -4,9 +4,13 @@ The generator is SplitMix64 (Steele, Lea and Flood 2014) rather than one of NumP
 an array and because a seed must give the same bits under every NumPy version.
 """
 
+import operator
+from typing import Any
+
 import numpy as np
 
 from pomdplite.compile.jit import Words, kernel
+from pomdplite.errors import UsageError, shown
 
 # What a stream is used for; part of its name.
 HIDDEN, WORLD, PLANNER, TUNING = range(4)
@@ -27,9 +31,17 @@ def uniform(stream: Words) -> float:
     return np.float64(mix(stream[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+def checked_seed(seed: Any) -> int:
+    """The seed as Python's integer; UsageError for anything but an integer, Python's or NumPy's."""
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise UsageError(f"a seed must be an integer, not {shown(seed)}.") from None
+
+
 def stream(seed: int, *keys: int) -> Words:
     """Return the stream named by a seed and keys, as the one-word state that `uniform` advances."""
-    state = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+    state = np.uint64(checked_seed(seed) & 0xFFFFFFFFFFFFFFFF)
     with np.errstate(over="ignore"):
         for key in keys:
             state = mix(state) + np.uint64((key + 1) & 0xFFFFFFFFFFFFFFFF) * np.uint64(0x9E3779B97F4A7C15)

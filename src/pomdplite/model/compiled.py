@@ -87,17 +87,18 @@ class KernelView:
 
     @classmethod
     def of(cls, form: CompiledModel, joint: bool) -> "KernelView":
-        """Compile or load the functions, and list the hidden values."""
+        """List the hidden values, and compile or load the functions."""
         model = form.model
-        addresses = np.zeros(len(SLOTS) + 1, np.uint64)
-        addresses[PARAMETERS] = data_address(form.definition.parameters.block)
-        for name, address in form.functions.addresses.items():
-            addresses[SLOTS[name]] = address
         if isinstance(model.hidden, Population):
             draws = np.zeros((_PRIOR_DRAWS + 1, model.hidden.words), np.uint64)
             table = population_table(model.hidden, draws)
         else:
+            # Before anything is compiled, since there may be too many values.
             table = hidden_table(model.hidden, joint=joint, evolves=form.evolves)
+        addresses = np.zeros(len(SLOTS) + 1, np.uint64)
+        addresses[PARAMETERS] = data_address(form.definition.parameters.block)
+        for name, address in form.functions.addresses.items():
+            addresses[SLOTS[name]] = address
         x_words = model.state.words
         kernel_model = KernelModel(
             functions=addresses,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite.compile.jit import Floats
-from pomdplite.errors import ModelError
+from pomdplite.errors import ModelError, shown
 from pomdplite.model.records import empty_record, record_dtype
 
 
@@ -171,6 +171,9 @@ class Hidden:
                 f"Hidden component {name!r}: values must be names or numbers, not {wrong[0]!r}; use indices, and "
                 "keep what they stand for in an array of the model."
             )
+        large = [v for v in values if isinstance(v, int) and not -(2**63) <= v < 2**63]
+        if large:
+            raise ModelError(f"Hidden component {name!r}: numbers must fit into 64 bits, unlike {shown(large[0])}.")
         named = [_is_name(v) for v in values]
         if any(named) and not all(named):
             raise ModelError(f"Hidden component {name!r} mixes names and numbers: {values!r}.")

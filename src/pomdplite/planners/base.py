@@ -16,6 +16,7 @@ from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
+from pomdplite.rng import checked_seed
 
 _KEPT_DECISIONS = 20_000
 TIE = 1e-6  # relative difference below which two values count as equal
@@ -159,6 +160,7 @@ class Planner(ABC):
 
     def reset(self, seed: int = 0) -> None:
         """Return to the initial state and the prior. The seed is for planners that sample."""
+        seed = checked_seed(seed)
         self.prepare()
         self.belief.reset(seed)
         self._start()

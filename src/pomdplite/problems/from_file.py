@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -40,7 +41,7 @@ def _import_file(file: str) -> ModuleType:
     if not found:
         raise UsageError(f"no file {shown(file)[1:-1]}; refer to a model of your own as path.py:Class.")
     # A unique name, so that a file called random.py does not shadow a library.
-    unique = f"pomdplite_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    unique = f"pomdplite_user_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
     module_spec = importlib.util.spec_from_file_location(unique, path)
     if path.suffix != ".py" or module_spec is None or module_spec.loader is None:
         raise UsageError(f"{file} is not a Python file (.py).")

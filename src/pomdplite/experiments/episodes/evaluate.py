@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pomdplite import rng
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import UsageError
 from pomdplite.experiments.episodes.cell import Cell
@@ -138,6 +139,7 @@ def evaluate(
     """
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
+    seed = rng.checked_seed(seed)
     chosen = _planner(problem, planner, world, parameters)
     scenario = Scenario(problem if isinstance(problem, str) else problem.name, world)
     cell = Cell(scenario, chosen.title, chosen.parameters, episodes)

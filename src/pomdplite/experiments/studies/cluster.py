@@ -8,6 +8,7 @@ played by another.
 import logging
 import pickle
 import queue
+import re
 import threading
 import time
 import uuid
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pomdplite.errors import PomdpLiteError, UsageError
+from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode, rehearse, run_episode
 from pomdplite.experiments.episodes.players import Batches
@@ -46,6 +47,11 @@ class ClusterPlayers:
         for name in list(logging.root.manager.loggerDict):
             if name.split(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        parts = re.fullmatch(r"(?:\w+://)?.*:(\d+)", address)  # checked here: a client that fails to connect lingers
+        if parts is None or not 0 < int(parts[1][:6]) < 65_536:
+            raise UsageError(
+                f"--dask {shown(address)[1:-1]}: give the scheduler's address, for example tcp://host:8786."
+            )
         self.address, self._listener = address, listener
         self.place = {"cluster": address}
         try:

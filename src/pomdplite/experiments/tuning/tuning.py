@@ -63,6 +63,7 @@ class Tuning:
     def __post_init__(self) -> None:
         if self.episodes < 2:
             raise UsageError(f"episodes must be at least 2, not {self.episodes}.")
+        object.__setattr__(self, "seed", rng.checked_seed(self.seed))
         if self.seed < 0 or self.seed >= 2**63:
             raise UsageError(f"seed must be an integer from 0 to 2^63 − 1, not {self.seed}.")
         if self.clock not in CLOCKS:
