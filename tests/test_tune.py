@@ -293,7 +293,7 @@ def test_if_no_trial_can_finish_the_reason_is_told(command, tmp_path):
 
 @pytest.mark.parametrize(
     ("files", "message"),
-    [(("--out", "tt.png"), "it is a database"), (("--plot", "g.xyz"), "use one of .eps")],
+    [(("--out", "tt.png"), "cannot be both the picture and the file"), (("--plot", "g.xyz"), "use one of .eps")],
 )
 def test_a_picture_that_cannot_be_is_refused_before_anything_is_played(command, tmp_path, monkeypatch, files, message):
     monkeypatch.chdir(tmp_path)
