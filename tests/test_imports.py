@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "pomdplite"
 
 # From the bottom up; a module belongs to its longest prefix and imports only from its own line or lines above it.
 LAYERS = (
-    ("errors", "compile.jit"),
+    ("errors", "compile.jit", "compile.storage"),
     ("rng",),
     ("model.functions", "model.records", "model.spaces"),
     ("compile",),

@@ -2,7 +2,7 @@
 
 For each function a small wrapper of its fixed signature (abi.py) is written into a generated module, derived from the
 table of model functions (wrappers.py). The module lives in the cache folder under a name that is a hash of everything
-it depends on (cache.py), so that Numba finds its machine code on disk and a second process compiles nothing.
+it depends on (digest.py), so that Numba finds its machine code on disk and a second process compiles nothing.
 """
 
 import logging
@@ -13,8 +13,9 @@ from typing import Any
 
 import numba
 
-from pomdplite.compile.cache import cache_folder, digest, helpers, write_once
+from pomdplite.compile.cache import compiled_afresh, stored_module
 from pomdplite.compile.definition import Definition, KernelFunctions
+from pomdplite.compile.digest import digest, helpers
 from pomdplite.compile.errors import explain
 from pomdplite.compile.wrappers import argument_types, module_text
 from pomdplite.errors import ModelError
@@ -29,30 +30,29 @@ def compiled(definition: Definition) -> KernelFunctions:
     if not definition.bounds_check:
         log.warning("%s: bounds checking is off; a wrong index reads or ruins memory", definition.title)
     text = module_text(definition)
-    key = digest(definition, text)
-    if key in _loaded:
-        return _loaded[key]
-    path = cache_folder() / f"model_{key}.py"
-    if not path.exists():
-        log.info("compiling the functions of %s (once)", definition.title)
-        write_once(path, text)
-    module = types.ModuleType(path.stem)
+    code = digest(definition, text)
+    if code.key in _loaded:
+        return _loaded[code.key]
+    stem = f"model_{code.key}"
+    path = stored_module(code, text, definition.title) or f"<{stem}>"
+    module = types.ModuleType(stem)
     module.__file__ = str(path)
-    sys.modules[path.stem] = module  # cached machine code names the module of its functions
+    sys.modules[stem] = module  # cached machine code names the module of its functions
     options = {"error_model": "python", "boundscheck": definition.bounds_check}
     jitted = {
-        name: numba.njit(_with_compiled_helpers(f, path.stem, options), forceinline=True, **options)
+        name: numba.njit(_with_compiled_helpers(f, stem, options), forceinline=True, **options)
         for name, f in definition.functions.items()
     }
     module.__dict__.update({f"user_{name}": f for name, f in jitted.items()})
     module.__dict__.update(STATE=definition.state, THETA=definition.theta, MEMORY=definition.memory)
     try:
-        exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102
+        with compiled_afresh(code.stored):
+            exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
         raise explain(definition, jitted, argument_types(definition), error) from None
     addresses = {name: int(getattr(module, name).address) for name in definition.functions}
-    _loaded[key] = KernelFunctions(addresses, (module,), key=key)
-    return _loaded[key]
+    _loaded[code.key] = KernelFunctions(addresses, (module,), key=code.key)
+    return _loaded[code.key]
 
 
 def _with_compiled_helpers(

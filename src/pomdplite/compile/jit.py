@@ -14,6 +14,8 @@ from numba import config, types
 from numba.core.registry import CPUDispatcher
 from numpy.typing import NDArray
 
+from pomdplite.compile.storage import keep_on_disk
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 Words = NDArray[np.uint64]  # records as kernels see them: rows of 8-byte words
@@ -58,9 +60,7 @@ def _compiled(function: F, **options: Any) -> F:
     options = {"nopython": True, "boundscheck": None, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     if options.get("no_cpython_wrapper"):
         return cast(F, _InnerKernel(function, targetoptions=options))
-    dispatcher = _Kernel(function, targetoptions=options)
-    dispatcher.enable_caching()
-    return cast(F, dispatcher)
+    return cast(F, keep_on_disk(_Kernel(function, targetoptions=options)))
 
 
 def kernel(function: F) -> F:

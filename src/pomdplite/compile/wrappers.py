@@ -37,12 +37,13 @@ def module_text(definition: Definition) -> str:
         f"# bounds checking: {'on' if definition.bounds_check else 'off'}",
         "from collections import namedtuple",
         "import numpy as np",
-        "from numba import cfunc, njit",
+        "from numba import njit",
         "from pomdplite.compile.addresses import (",
         "    address_at, array_at, copy_words, float_at, input_array_at, input_at, int_at, output_at, outputs_at,",
         "    put_float, put_int,",
         ")",
         "from pomdplite.compile.faults import distribution_fault, likelihood_fault",
+        "from pomdplite.compile.storage import cfunc",
         f'Parameters = namedtuple("Parameters", "{names}")',
         "@njit",
         "def parameters(m):",
@@ -232,7 +233,7 @@ def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list
     # A wrapper that other wrappers call is a function of its own, since they cannot call the C function.
     shared = function.name == "transition" and bool(definition.extended)
     head = [f"@njit({signature})", f"def {function.name}_code({arguments}):"]
-    c_head = [f"@cfunc({signature}, cache=True)", f"def {function.name}({arguments}):"]
+    c_head = [f"@cfunc({signature})", f"def {function.name}({arguments}):"]
     checked = [lines for lines in (checks, *(p.check for p in passing)) if lines]
     return [
         *(head if shared else c_head),
