@@ -10,11 +10,14 @@ This uses multiprocessing rather than concurrent.futures, because ProcessPoolExe
 - return finished episodes of a batch before the batch is complete, so that a killed program loses little
 """
 
+import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -24,30 +27,33 @@ from pomdplite.experiments.episodes.episode import Episode, run_episode
 from pomdplite.planners.base import Planner
 from pomdplite.worlds import WorldMaker, make_world
 
+log = logging.getLogger("pomdplite")
+
 _BATCH_SECONDS = 0.2  # a worker that is faster gets larger batches
 _SEND_SECONDS = 0.02  # episodes that finish within this time of each other are sent together
 _PARENT_CHECK_SECONDS = 2.0
+_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 def play_on_workers(
     planner: Planner, seed: int, indices: Sequence[int], workers: int, world: WorldMaker
 ) -> Generator[list[Episode], None, None]:
     """Play these episodes, in any order, and yield them as they finish; an error in a worker is raised here."""
-    context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     waiting = list(reversed(indices))
     processes: dict[Any, Any] = {}  # by the parent's end of the pipe
-    for _ in range(workers):
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(planner, seed, world, theirs), daemon=True)  # type: ignore[attr-defined]
-        process.start()
-        theirs.close()
-        processes[ours] = process
-    batch_size = dict.fromkeys(processes, 1)
     try:
-        busy = {pipe for pipe in processes if _send_batch(pipe, waiting, 1)}
+        for _ in range(workers):
+            pipe, process = _started(planner, seed, world)
+            processes[pipe] = process
+        batch_size = dict.fromkeys(processes, 1)
+        busy = {pipe for pipe, process in processes.items() if _send_batch(pipe, process, waiting, 1)}
         while busy:
             for pipe in wait(list(busy)):
-                episodes, seconds, error = _receive(pipe, processes[pipe])
+                try:
+                    episodes, seconds, error = _receive(pipe, processes[pipe])
+                except WorkerDiedError:
+                    yield from _finished(busy - {pipe})
+                    raise
                 yield episodes
                 if error is not None:
                     raise error
@@ -55,7 +61,7 @@ def play_on_workers(
                     continue  # the batch is not complete yet
                 if seconds < _BATCH_SECONDS:
                     batch_size[pipe] = min(2 * batch_size[pipe], 1 + len(waiting) // (2 * workers))
-                if not _send_batch(pipe, waiting, batch_size[pipe]):
+                if not _send_batch(pipe, processes[pipe], waiting, batch_size[pipe]):
                     busy.discard(pipe)
     finally:
         for pipe, process in processes.items():
@@ -65,22 +71,71 @@ def play_on_workers(
             process.join()
 
 
-def _send_batch(pipe: Any, waiting: list[int], count: int) -> bool:
+class WorkerDiedError(PomdpLiteError, RuntimeError):
+    """A worker process ended without being asked to."""
+
+    def __init__(self, process: Any) -> None:
+        process.join()
+        super().__init__(
+            f"a worker process died (exit code {process.exitcode}: killed, or out of memory); try fewer workers."
+        )
+
+
+def _started(planner: Planner, seed: int, world: WorldMaker) -> tuple[Any, Any]:
+    """A worker process, and the parent's end of the pipe to it."""
+    context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(planner, seed, world, theirs), daemon=True)  # type: ignore[attr-defined]
+    try:
+        with _signals_held():  # until the worker handles them in its own way
+            process.start()
+    except OSError as error:
+        ours.close()
+        raise PomdpLiteError(f"cannot start a worker process ({error.strerror}); try fewer workers.") from None
+    finally:
+        theirs.close()
+    return ours, process
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Hold back Ctrl-C and termination; a forked worker inherits that."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _send_batch(pipe: Any, process: Any, waiting: list[int], count: int) -> bool:
     """Send a worker its next episodes; False if there are none left."""
     batch = [waiting.pop() for _ in range(min(count, len(waiting)))]
     if batch:
-        pipe.send(batch)
+        try:
+            pipe.send(batch)
+        except OSError:
+            raise WorkerDiedError(process) from None
     return bool(batch)
 
 
 def _receive(pipe: Any, process: Any) -> tuple[list[Episode], float | None, BaseException | None]:
     try:
         return pipe.recv()
-    except EOFError:
-        process.join()
-        raise PomdpLiteError(
-            f"a worker process died (exit code {process.exitcode}: killed, or out of memory); try fewer workers."
-        ) from None
+    except (EOFError, OSError):  # OSError: it died while sending
+        raise WorkerDiedError(process) from None
+
+
+def _finished(pipes: Iterable[Any]) -> Iterator[list[Episode]]:
+    """What other workers have already sent."""
+    for pipe in pipes:
+        try:
+            while pipe.poll():
+                yield pipe.recv()[0]
+        except (EOFError, OSError) as error:
+            log.debug("another worker died too: %s", error)
 
 
 def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
@@ -88,26 +143,42 @@ def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> N
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and terminates its workers
     end_with_parent()  # a parent that is killed cannot terminate them
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     planner.prepare()  # does nothing in a forked worker
+    try:
+        _play_batches(planner, seed, world, pipe)
+    except (EOFError, OSError) as error:
+        log.debug("the parent has closed the pipe: %s", error)
+
+
+def _play_batches(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
     parent, place = os.getppid(), None
     while True:
         while not pipe.poll(_PARENT_CHECK_SECONDS):
             if os.getppid() != parent:  # the parent was killed
                 return
-        try:
-            batch = pipe.recv()
-        except EOFError:
-            return
+        batch = pipe.recv()
         started, failure = time.perf_counter(), None
         episodes: list[Episode] = []
         sent = started
-        try:
-            place = place or make_world(world, planner.model)
-            for index in batch:
-                if episodes and time.perf_counter() - sent > _SEND_SECONDS:
-                    pipe.send((episodes, None, None))
-                    episodes, sent = [], time.perf_counter()
+        for index in batch:
+            if episodes and time.perf_counter() - sent > _SEND_SECONDS:
+                pipe.send((episodes, None, None))
+                episodes, sent = [], time.perf_counter()
+            try:
+                place = place or make_world(world, planner.model)
                 episodes.append(run_episode(planner, place, seed, index))
-        except Exception as error:  # noqa: BLE001  raised in the parent
-            failure = error
+            except Exception as error:  # noqa: BLE001  raised in the parent
+                failure = _portable(error)
+                break
         pipe.send((episodes, time.perf_counter() - started, failure))
+
+
+def _portable(error: Exception) -> Exception:
+    """The error as the parent can receive it: not every exception survives the way."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001  an exception's own methods decide
+        return PomdpLiteError(f"a worker failed with {type(error).__name__}: {error}")
+    return error
