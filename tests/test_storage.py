@@ -140,10 +140,18 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_used(tmp_path, monke
 
 
 def coin(prize: float) -> pl.Model:
-    def reward(m, x, theta, a):
-        return prize
+    class Coin(pl.Model):
+        hidden = pl.Hidden(coin=("heads", "tails"))
+        actions = ("call",)
+        discount = 0.0
 
-    return type("Coin", (pl.Tiger,), {"reward": reward})()
+        def transition(m, x, theta, a, y):
+            pass
+
+        def reward(m, x, theta, a):
+            return prize
+
+    return Coin()
 
 
 def value(model: pl.Model) -> float:
