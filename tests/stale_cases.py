@@ -13,8 +13,8 @@ import pytest
 from numba.core.typing.templates import builtin_registry
 
 import pomdplite as pl
-from pomdplite.compile.codegen import module_text
 from pomdplite.compile.digest import CodeDigest, digest
+from pomdplite.compile.wrappers import module_text
 
 BEFORE, AFTER = 3.0, 7.0
 

@@ -121,6 +121,26 @@ def test_offline_solutions_user_models_and_failing_planners_on_a_cluster(tmp_pat
     assert spread.cells[-1].reason == "Battleship: its hidden values cannot be listed."
 
 
+@pytest.mark.slow
+def test_a_worker_plays_with_the_version_that_the_study_was_started_with(tmp_path, monkeypatch):
+    """Workers outlive studies, and Python keeps what it has imported."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "robot.py").write_text(
+        "import pomdplite as pl\nimport robot_numbers\nclass Robot(pl.Tiger):\n    prize = robot_numbers.PRIZE\n"
+        "    def reward(m, x, theta, a): return m.prize\n"
+    )
+    means = []
+    with cluster(workers=1) as (address, _, _):
+        for prize in (1.0, 100.0):
+            (tmp_path / "robot_numbers.py").write_text(f"PRIZE = {prize}\n")
+            robot = pl.Study("robot", problems=["robot.py:Robot"], planners=["qmdp"], episodes=10)
+            results = robot.run(tmp_path / f"{prize}.db", dask=address)
+            assert facts(results) == facts(robot.run(tmp_path / f"{prize} alone.db", workers=1))
+            means.append(results.cells[0].evaluation(0).mean)
+    assert means[1] == pytest.approx(100 * means[0])
+    sys.modules.pop("robot_numbers")
+
+
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://127.0.0.1:port"])
 def test_an_address_where_no_scheduler_is(tmp_path, address, monkeypatch):
     monkeypatch.setattr("pomdplite.experiments.studies.cluster._CONNECT_SECONDS", 1.0)

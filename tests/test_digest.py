@@ -12,8 +12,8 @@ from stale_cases import AFTER, BEFORE, CASES, HOLDERS, ROUTES, Case, read_value
 
 import pomdplite as pl
 from pomdplite.compile import storage
-from pomdplite.compile.codegen import module_text
 from pomdplite.compile.digest import digest
+from pomdplite.compile.wrappers import module_text
 
 SOME = [case for case in CASES if case.route == "a dotted module" or case.holder in ("float", "large array")]
 REFUSED = ("a class", "a keyword default")  # routes that Numba does not compile

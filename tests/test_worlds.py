@@ -329,7 +329,7 @@ def test_jaco_picks_a_cup(jaco):
 
 
 def test_a_world_reports_its_constants(jaco):
-    constants = Scenario("grasp", "jaco").constants()
+    constants = Scenario("grasp", "jaco").constants(Scenario("grasp", "jaco").planning_model())
     assert constants["robot"].startswith("Kinova Jaco") and constants["simulator"].startswith("MuJoCo ")
     assert "opening 111 mm" in constants["gripper and cup"] and constants["β"] == f"{jaco.model.beta:g}"
 

@@ -17,6 +17,7 @@ from pomdplite.errors import (
     NotPomdpLiteError,
     PomdpLiteError,
     TooLargeError,
+    UnsuitableError,
     UsageError,
 )
 from pomdplite.experiments import (
@@ -104,6 +105,7 @@ __all__ = [
     "Tiger",
     "TooLargeError",
     "TuningResult",
+    "UnsuitableError",
     "UsageError",
     "World",
     "check_model",

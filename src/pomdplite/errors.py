@@ -17,6 +17,10 @@ class UsageError(PomdpLiteError, ValueError):
     """An argument is invalid: an unknown problem, planner, action or value."""
 
 
+class UnsuitableError(UsageError):
+    """The planner or belief is not made for this kind of problem."""
+
+
 class ImpossibleObservationError(PomdpLiteError, ValueError):
     """The observation has probability zero under every hidden value that was still possible."""
 

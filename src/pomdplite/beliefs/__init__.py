@@ -4,7 +4,7 @@ from pomdplite.beliefs.exact import CategoricalBelief, ExactBelief, FactoredBeli
 from pomdplite.beliefs.particles import PARTICLES, ParticleBelief
 from pomdplite.beliefs.protocol import Belief, view_of
 from pomdplite.beliefs.rejection import RejectionBelief
-from pomdplite.errors import UsageError
+from pomdplite.errors import UnsuitableError
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 
@@ -31,5 +31,5 @@ def exact_belief(model: Model | KernelView) -> ExactBelief:
     """The prior of a model whose hidden values can be listed."""
     view = view_of(model)
     if not view.listed:
-        raise UsageError(f"{view.model.name}: its hidden values cannot be listed, so it has no exact belief.")
+        raise UnsuitableError(f"{view.model.name}: its hidden values cannot be listed, so it has no exact belief.")
     return FactoredBelief(view) if view.table.blocks > 1 else CategoricalBelief(view)

@@ -1,6 +1,5 @@
 """What studies and tunings share in handling their database files."""
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -29,9 +28,3 @@ def database_errors_reported(path: Path, kind: str) -> Iterator[None]:
         raise PomdpLiteError(f"cannot use {path}: {error}.") from None
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise PomdpLiteError(f"{path} is damaged, or not a {kind} file: {error}.") from None
-
-
-def source_digest(problem: str) -> str | None:
-    """A digest of the user's file that defines a problem; None for problems of the library."""
-    file = Path(problem.rpartition(":")[0]).expanduser()
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" else None

@@ -13,7 +13,7 @@ from pomdplite.compile.addresses import PARAMETERS, SLOTS, data_address
 from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
-from pomdplite.errors import UsageError
+from pomdplite.errors import UnsuitableError
 from pomdplite.model.faults import raise_fault
 from pomdplite.model.hidden_table import HiddenTable, hidden_table, population_table
 from pomdplite.model.records import from_words, to_words
@@ -63,7 +63,9 @@ class CompiledModel:
     def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
         """The model as kernels see it, with Θ listed jointly or component by component (default: if factored)."""
         if joint and isinstance(self.model.hidden, Population):
-            raise UsageError(f"{self.model.name}: this needs every hidden value listed, but hidden is a Population.")
+            raise UnsuitableError(
+                f"{self.model.name}: this needs every hidden value listed, but hidden is a Population."
+            )
         joint = not self.factored if joint is None else joint
         if joint not in self._views:
             self._views[joint] = KernelView.of(self, joint)

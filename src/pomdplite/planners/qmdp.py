@@ -14,7 +14,7 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats, Ints, Small, kernel
-from pomdplite.errors import UsageError
+from pomdplite.errors import UnsuitableError, UsageError
 from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
 from pomdplite.mdp.momdp import MomdpArrays, momdp_form
 from pomdplite.mdp.solution import Solution
@@ -64,7 +64,7 @@ class Qmdp(Planner):
         momdp, r = self.momdp, self.momdp.reachable
         state = r.find(self.s[: self.model.state.words])
         if state < 0:
-            raise UsageError(
+            raise UnsuitableError(
                 f"{self.model.name}: the model never reaches x = ({self.view.describe(self.s)}), so QMDP has no value "
                 "for it."
             )

@@ -1,10 +1,21 @@
 """The problems that ship with the library, and models from users' files."""
 
 from pomdplite.problems.battleship.rules import Battleship
-from pomdplite.problems.from_file import load_model
+from pomdplite.problems.from_file import files_loaded_once, load_model, source_digest
 from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.registry import PROBLEMS, ProblemEntry, make_model
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.tiger import Tiger
 
-__all__ = ["PROBLEMS", "Battleship", "Grasp", "ProblemEntry", "RockSample", "Tiger", "load_model", "make_model"]
+__all__ = [
+    "PROBLEMS",
+    "Battleship",
+    "Grasp",
+    "ProblemEntry",
+    "RockSample",
+    "Tiger",
+    "files_loaded_once",
+    "load_model",
+    "make_model",
+    "source_digest",
+]

@@ -1,15 +1,20 @@
 """Load a model from a user's file: `path/to/robot.py:Delivery`."""
 
 import hashlib
-import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.model.model import Model
+from pomdplite.problems.user_modules import forget_changed, modules_digest
+
+_digests: dict[str, str] = {}  # of the modules behind each file, as they were when it was last loaded
+_kept: dict[str, ModuleType] | None = None  # modules by file, while each file is loaded once
 
 
 def load_model(spec: str) -> Model:
@@ -32,6 +37,28 @@ def load_model(spec: str) -> Model:
     raise UsageError(f"{file} has no model {name!r}; it has {', '.join(models)}.")
 
 
+@contextmanager
+def files_loaded_once() -> Iterator[None]:
+    """Within this context, a file is loaded once, however many models are made from it."""
+    global _kept
+    _kept = {}
+    try:
+        yield
+    finally:
+        _kept = None
+
+
+def source_digest(problem: str) -> str | None:
+    """A digest of the user's modules behind a problem, as they were loaded; None for problems of the library."""
+    file = problem if problem.endswith(".py") else problem.rpartition(":")[0]
+    if not file.endswith(".py"):
+        return None
+    path = str(Path(file).expanduser().resolve())
+    if path not in _digests:
+        _import_file(file)
+    return _digests[path]
+
+
 def _import_file(file: str) -> ModuleType:
     try:
         path = Path(file).expanduser().resolve()
@@ -40,16 +67,21 @@ def _import_file(file: str) -> ModuleType:
         found = False
     if not found:
         raise UsageError(f"no file {shown(file)[1:-1]}; refer to a model of your own as path.py:Class.")
+    if _kept is not None and str(path) in _kept:
+        return _kept[str(path)]
     # A unique name, so that a file called random.py does not shadow a library.
     unique = f"pomdplite_user_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
-    module_spec = importlib.util.spec_from_file_location(unique, path)
-    if path.suffix != ".py" or module_spec is None or module_spec.loader is None:
+    if path.suffix != ".py":
         raise UsageError(f"{file} is not a Python file (.py).")
-    module = importlib.util.module_from_spec(module_spec)
+    module = ModuleType(unique)
+    module.__file__ = str(path)
     sys.modules[unique] = module
     sys.path.append(str(path.parent))
     try:
-        module_spec.loader.exec_module(module)
+        source = path.read_bytes()
+        forget_changed(source)
+        exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102  what the user asks for
+        _digests[str(path)] = modules_digest(source)
     except PomdpLiteError:
         raise
     except Exception as error:  # noqa: BLE001  report whatever the user's file raises
@@ -58,6 +90,8 @@ def _import_file(file: str) -> ModuleType:
         raise UsageError(f"{file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}") from None
     finally:
         sys.path.remove(str(path.parent))
+    if _kept is not None:
+        _kept[str(path)] = module
     return module
 
 

@@ -43,9 +43,8 @@ class Scenario:
             world_entry(self.world).check(model)
         return model
 
-    def constants(self) -> dict[str, str]:
-        """The constants of the problem and its world, for reports. Fails if the world is not installed here."""
-        model = self.planning_model()
+    def constants(self, model: Model) -> dict[str, str]:
+        """The constants of the problem's model and its world, for reports. Fails if the world is not installed here."""
         own = getattr(model, "constants", None)  # optional for a model
         found = {"discount": f"{model.discount:g}", "episode limit": f"{model.episode_horizon:,} steps"}
         found |= {} if model.beta is None else {"β": f"{model.beta:g}"}

@@ -5,17 +5,21 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
+from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode, rehearse, run_episode
 from pomdplite.experiments.episodes.parallel import play_on_workers
 from pomdplite.experiments.episodes.progress import ProgressListener
+from pomdplite.model.model import Model
 from pomdplite.planners import make_planner
 from pomdplite.planners.base import Planner
 from pomdplite.worlds import make_world
 
 Batches = Generator[list[Episode], None, None]  # episodes as they finish; close it to stop the players
-CANNOT_PLAN = (TooLargeError, NotConvergingError, UsageError)  # how a planner says that it cannot handle a problem
+
+# How a planner says that it cannot handle a problem. That is a result: it will be so tomorrow. Other errors, such as a
+# missing file, are not.
+CANNOT_PLAN = (TooLargeError, NotConvergingError, UnsuitableError)
 
 
 class Players(Protocol):
@@ -62,9 +66,9 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def prepare_planner(cell: Cell, clock: str, listener: ProgressListener) -> Planner:
+def prepare_planner(cell: Cell, model: Model, clock: str, listener: ProgressListener) -> Planner:
     """Make the cell's planner and prepare it."""
-    planner = make_planner(cell.planner, cell.scenario.planning_model(), **cell.parameters)
+    planner = make_planner(cell.planner, model, **cell.parameters)
     planner.use_clock(clock)
     prepare(planner, cell, listener)
     return planner

@@ -7,6 +7,7 @@ played by another.
 
 import logging
 import pickle
+import platform
 import queue
 import re
 import threading
@@ -14,17 +15,18 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode, rehearse, run_episode
-from pomdplite.experiments.episodes.players import Batches
+from pomdplite.experiments.episodes.players import CANNOT_PLAN, Batches
 from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.studies.provenance import versions
 from pomdplite.planners.base import Planner
-from pomdplite.problems import make_model
+from pomdplite.problems import make_model, source_digest
 from pomdplite.worlds import Scenario, World, WorldMaker, make_world
 
 _CONNECT_SECONDS = 10.0
@@ -71,7 +73,7 @@ class ClusterPlayers:
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         agreed = {name: version for name, version in versions().items() if name in _MUST_AGREE}
         problem, world = _absolute_problem(cell.scenario), cell.scenario.world
-        arguments = (pickle.dumps(planner), problem, world, uuid.uuid4().hex, agreed)
+        arguments = (pickle.dumps(planner), problem, source_digest(problem), world, uuid.uuid4().hex, agreed)
         sent = self._client.submit(_SentPlanner, *arguments, pure=False)
         capacity, looked = 0, 0.0
         while waiting or out:
@@ -112,6 +114,8 @@ class ClusterPlayers:
         if future.status != "error":  # cancelled, because the connection was lost
             raise self._lost()
         error = future.exception()
+        if isinstance(error, UsageError) and not isinstance(error, CANNOT_PLAN):
+            raise PomdpLiteError(f"a worker cannot play: {error}")  # the mistake is there, not in the arguments here
         if isinstance(error, PomdpLiteError):
             raise error
         if isinstance(error, KilledWorker):
@@ -122,11 +126,16 @@ class ClusterPlayers:
         return PomdpLiteError(f"the connection to the dask scheduler at {self.address} is lost.")
 
 
+@dataclass(frozen=True)
 class _SentPlanner:
     """A planner as it is sent to the workers."""
 
-    def __init__(self, pickled: bytes, problem: str, world: WorldMaker, name: str, agreed: dict[str, str]) -> None:
-        self.pickled, self.problem, self.world, self.name, self.agreed = pickled, problem, world, name, agreed
+    pickled: bytes
+    problem: str
+    source: str | None  # digest of the user's modules behind the problem, as the client loaded them
+    world: WorldMaker
+    name: str
+    agreed: dict[str, str]  # versions of packages
 
 
 _cache: OrderedDict[str, tuple[Planner, World]] = OrderedDict()  # in a worker, by the sent planners' names
@@ -149,6 +158,11 @@ def _unpacked(sent: _SentPlanner) -> tuple[Planner, World]:
             if here[name] != version:
                 raise PomdpLiteError(f"a worker has {name} {here[name]}, but this study runs with {version}.")
         make_model(sent.problem)  # registers the module of a model from a user's file, so that it can be unpickled
+        if source_digest(sent.problem) != sent.source:
+            raise PomdpLiteError(
+                f"the worker on {platform.node()} has another version of {sent.problem.rpartition(':')[0]}, or of a "
+                "module that it imports, than this study was started with."
+            )
         planner: Planner = pickle.loads(sent.pickled)
         rehearse(planner)
         _cache[sent.name] = planner, make_world(sent.world, planner.model)

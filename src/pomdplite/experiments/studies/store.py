@@ -17,11 +17,12 @@ from typing import Any, NamedTuple, Self
 from pomdplite.errors import UsageError
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
-from pomdplite.experiments.files import check_writable, database_errors_reported, source_digest
+from pomdplite.experiments.files import check_writable, database_errors_reported
 from pomdplite.experiments.studies import rows
 from pomdplite.experiments.studies.definition import StudyDefinition
 from pomdplite.experiments.studies.provenance import machine, versions
 from pomdplite.mdp.budget import CLOCKS
+from pomdplite.problems import source_digest
 from pomdplite.worlds import Scenario
 
 SCHEMA = 1  # version of the tables below; a file with a larger number is from a newer version
@@ -132,6 +133,15 @@ class StudyStore:
         """Close the file."""
         with database_errors_reported(self.path, _KIND):
             self._db.close()
+
+    def checkpoint(self) -> None:
+        """Move all rows from the write-ahead log into the file itself, so that a copy of the file has them.
+
+        SQLite does that when the last program closes the file, which need not be this one. Rows that another program
+        is reading at this moment stay in the log.
+        """
+        with database_errors_reported(self.path, _KIND):
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     # ------------------------------------------------------------------ writing
 
@@ -333,11 +343,11 @@ def _difference(
     if list(there) != list(wanted):
         return "its cells are in a different order"
     changed = [problem for problem, digest in _sources(study).items() if sources.get(problem) != digest]
-    return f"the source file of {changed[0]} has changed" if changed else None
+    return f"{changed[0]}, or a module of yours that it imports, has changed" if changed else None
 
 
 def _sources(study: StudyDefinition) -> dict[str, str]:
-    """Digests of the users' own files that define problems of the study."""
+    """Digests of the users' own modules behind problems of the study, as they were loaded."""
     found = {cell.problem: source_digest(cell.problem) for cell in study.cells}
     return {problem: digest for problem, digest in found.items() if digest is not None}
 

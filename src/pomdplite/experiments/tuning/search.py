@@ -77,7 +77,7 @@ def _play_missing(tuning: Tuning, file: TuningFile, trials: int, workers: int, l
     """Try values until there are enough trials."""
     settled = [r for r in file.records(tuning.parameters) if r.state != "RUNNING"]
     listener.started(trials * tuning.episodes, min(trials, len(settled)) * tuning.episodes)
-    tuning.scenario.constants()  # fails now if the world is not installed here
+    tuning.scenario.constants(tuning.model)  # fails now if the world is not installed here
     players = LocalPlayers(workers, listener)
     for _ in range(len(settled), trials):
         before = [r for r in file.records(tuning.parameters) if r.state != "RUNNING"]
@@ -100,7 +100,7 @@ def _play_trial(
 ) -> None:
     """Play a trial rung by rung, until it is complete or worse than the best one before it."""
     _reuse_episodes(trial, before)
-    planner = prepare_planner(cell, tuning.clock, listener)
+    planner = prepare_planner(cell, tuning.model, tuning.clock, listener)
     listener.playing(cell, trial.episodes)
     best = max((r for r in before if r.state == "COMPLETE"), key=lambda r: _mean(r.episodes), default=None)
     known = [e for r in before for e in r.episodes]

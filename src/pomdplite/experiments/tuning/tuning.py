@@ -4,7 +4,7 @@ The episodes are held out: they belong to a seed that no evaluation can have (`h
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +12,6 @@ from pomdplite import rng
 from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.evaluate import Evaluation
-from pomdplite.experiments.files import source_digest
 from pomdplite.experiments.studies.definition import inline_table
 from pomdplite.experiments.studies.results import CellResult
 from pomdplite.experiments.studies.rows import is_parameters, is_texts
@@ -20,6 +19,8 @@ from pomdplite.experiments.studies.tables import BUDGETS, Entry, compared
 from pomdplite.experiments.tuning.file import TrialRecord, TuningFile
 from pomdplite.experiments.tuning.space import Parameter, Range, checked_parameters, parse_parameter
 from pomdplite.mdp.budget import CLOCKS
+from pomdplite.model.model import Model
+from pomdplite.problems import source_digest
 from pomdplite.worlds import Scenario
 
 _FIRST_RUNG = 25  # episodes before a trial can be abandoned
@@ -59,6 +60,7 @@ class Tuning:
     episodes: int  # of a trial that is not abandoned
     seed: int  # the user's; the episodes are those of held_out_seed(seed)
     clock: str  # how time is measured: wall or cpu
+    model: Model = field(init=False, repr=False, compare=False)  # loaded once, for all trials
 
     def __post_init__(self) -> None:
         if self.episodes < 2:
@@ -70,8 +72,9 @@ class Tuning:
             raise UsageError(f"clock must be {' or '.join(CLOCKS)}, not {self.clock!r}.")
         if not self.parameters:
             raise UsageError("name what to tune, for example --param beta=0.1:100:log.")
-        model = self.scenario.planning_model()
-        object.__setattr__(self, "parameters", checked_parameters(self.parameters, self.planner, model, self.options))
+        object.__setattr__(self, "model", self.scenario.planning_model())
+        checked = checked_parameters(self.parameters, self.planner, self.model, self.options)
+        object.__setattr__(self, "parameters", checked)
 
     @property
     def problem(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats
-from pomdplite.errors import UsageError
+from pomdplite.errors import UnsuitableError, UsageError
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.solution import Solution
@@ -119,7 +119,7 @@ class Sarsop(Planner):
         reachable, model, tree, scratch = self.momdp.reachable, self._grouped, self._tree, self._scratch
         state = reachable.find(self.s[: self.model.state.words])
         if state < 0:
-            raise UsageError(
+            raise UnsuitableError(
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so SARSOP has "
                 "no α-vectors for it."
             )
