@@ -170,7 +170,7 @@ def test_a_model_without_a_folder_is_compiled_in_memory(nowhere, caplog):
     ]
 
 
-@pytest.mark.parametrize("kind", [".py", ".nbi", ".nbc"])
+@pytest.mark.parametrize("kind", [".py", ".nbc"])
 def test_damaged_files_of_a_model_are_replaced(fresh, caplog, kind):
     assert value(coin(4.5)) == 4.5
     for path in files(fresh, kind):
