@@ -5,12 +5,15 @@ that is run as Python may call anything, so only the object itself is marked.
 """
 
 import hashlib
+import logging
 from pathlib import Path
 
 from pomdplite.compile.cache import cache_folder
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Hidden
+
+log = logging.getLogger("pomdplite")
 
 _MARK = "_passed_check"
 
@@ -28,12 +31,15 @@ def remember(model: Model) -> None:
     model.__dict__[_MARK] = True
     path = _path(model)
     if path is not None:
-        path.touch()
+        try:
+            path.touch()
+        except OSError as error:  # a full disk: the next process checks the model again
+            log.debug("%s: %s", path, error)
 
 
 def _path(model: Model) -> Path | None:
-    name = model_digest(model)
-    return None if name is None else cache_folder() / f"checked_{name}"
+    name, folder = model_digest(model), cache_folder()
+    return None if name is None or folder is None else folder / f"checked_{name}"
 
 
 def model_digest(model: Model) -> str | None:
