@@ -82,11 +82,16 @@ class Model(ModelInterface):
         return x
 
     def state_record(self, x: Any) -> Any:
-        """A state given as a record, dictionary or tuple, as a record."""
+        """A state given as a record, dictionary or tuple, as a record. An array of one record counts as that record."""
         names = self.state.dtype.names or ()
-        if isinstance(x, np.void) and x.dtype.names == names:
-            return x
-        fields = dict(zip(names, x, strict=False)) if isinstance(x, (tuple, list)) and len(x) == len(names) else x
+        if isinstance(x, np.ndarray) and x.dtype.names and x.size == 1:
+            x = x.reshape(-1)[0]
+        if isinstance(x, np.void):
+            if x.dtype == self.state.dtype:
+                return x
+            fields: Any = {name: x[name] for name in x.dtype.names or ()}
+        else:
+            fields = dict(zip(names, x, strict=True)) if isinstance(x, (tuple, list)) and len(x) == len(names) else x
         if not isinstance(fields, dict) or set(fields) != set(names):
             raise UsageError(f"{self.name}: a state has the fields {', '.join(names)}; got {x!r}.")
         record = empty_record(self.state.dtype)
@@ -94,6 +99,8 @@ class Model(ModelInterface):
             labels = self.state.labels.get(field, ())
             try:
                 given = np.asarray(labels.index(value) if value in labels else value)
+                if record[field].dtype.kind == "f":
+                    given = given.astype(record[field].dtype)  # a field of single precision holds 0.1, rounded
                 record[field] = given
             except (TypeError, ValueError):
                 given = None
