@@ -196,7 +196,7 @@ def test_particles_that_move_start_a_new_graph():
     twin = pl.PomdpLite(planner.model, sims=40, search_depth=3)
     twin.reset(3)
     for moved in (planner, twin):
-        moved.belief._rows[: moved.belief.particles] = moved.belief._rows[0]  # every particle is the same board now
+        moved.belief._rows[: moved.belief.count] = moved.belief._rows[0]  # every particle is the same board now
     assert np.array_equal(planner.belief.probabilities, twin.belief.probabilities)
     assert first.solution.mean_bonus.max() > 0  # a shot tells which of several boards it is
     assert twin.decide().solution.mean_bonus.max() < 1e-9

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.numbers import Numbers, Particle, listed_numbers
 from pomdplite.beliefs.protocol import Belief, find_outcome, view_of
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
@@ -17,6 +18,7 @@ from pomdplite.errors import UsageError
 from pomdplite.mdp.momdp import product_of
 from pomdplite.mdp.sampling import pick
 from pomdplite.model.compiled import KernelView
+from pomdplite.model.hidden_table import JOINT_LIMIT
 from pomdplite.model.model import Model
 
 
@@ -94,6 +96,21 @@ class ExactBelief(Belief):
     def joint(self) -> Floats:
         """P(θ = v) for every joint value v of the present θ."""
         return self._present()[:-1] if self.view.table.joint else product_of(self.marginals())
+
+    def particles(self) -> list[Particle]:
+        """The possible values of the present θ with their probabilities, likeliest first."""
+        hidden = self.view.model.hidden
+        if hidden.size > JOINT_LIMIT:
+            raise UsageError(
+                f"{self.view.model.name}: the hidden parameter has {hidden.size:,} joint values, more than the "
+                f"{JOINT_LIMIT:,} that are listed; use marginals()."
+            )
+        b, sizes = self.joint(), [len(c) for c in hidden.components]
+        possible = [row for row in np.argsort(-b, kind="stable") if b[row] > 0]
+        return [Particle(hidden.record(np.unravel_index(row, sizes)), float(b[row])) for row in possible]
+
+    def _numbers(self) -> dict[str, Numbers]:
+        return listed_numbers(self.view.model.hidden, self.marginals())
 
     def _present(self) -> Floats:
         """The probabilities of present values, row by row."""

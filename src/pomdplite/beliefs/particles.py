@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.population import PopulationBelief, distinct, entropy, extended, population_model, resample
 from pomdplite.beliefs.protocol import find_outcome, view_of
 from pomdplite.compile.abi import KernelModel
@@ -51,15 +52,15 @@ class ParticleBelief(PopulationBelief):
         """Return to the prior; the seed determines the random numbers of the episode."""
         self._begin(seed)
         self._rows[:] = self._prior
-        self._probabilities: Floats = np.append(np.full(self.particles, 1.0 / self.particles), 1.0)
-        self.effective = float(self.particles)  # effective sample size of the last weights, before resampling
+        self._probabilities: Floats = np.append(np.full(self.count, 1.0 / self.count), 1.0)
+        self.effective = float(self.count)  # effective sample size of the last weights, before resampling
         self.acceptance = 0.0  # share of the last moves that changed a particle
         self._move(self.view.root(), _SWEEPS)
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
         _, k, e = self._outcomes(x, a)
         _, pair = find_outcome(self._buffer, k, e, y, o)
-        n = self.particles
+        n = self.count
         weights = self._probabilities[:n] * self._buffer.likelihood[pair, :n] if pair >= 0 else np.zeros(n)
         history, total = extended(self._history, x, a, y, o), float(weights.sum())
         if total <= 0:
@@ -68,13 +69,14 @@ class ParticleBelief(PopulationBelief):
         self._history = history
         weights /= total
         self.effective = float(1.0 / (weights**2).sum())
+        self._note_effective(self.effective)
         self._probabilities[:n] = weights
         if self.effective < n / 2 or weights.min() == 0:
             self._resample()
         self._move(y, min(_MOST_SWEEPS, round(_SWEEPS * n / self.effective)))
 
     def _adopt(self, y: Words, weights: Floats) -> None:
-        self._probabilities[: self.particles] = weights
+        self._probabilities[: self.count] = weights
         self.effective = float(1.0 / (weights**2).sum())
         self._resample()
         self._move(y, _MOST_SWEEPS)
@@ -83,33 +85,40 @@ class ParticleBelief(PopulationBelief):
         """Continue after an impossible step: replace every other particle by a draw from the prior."""
         self._resample()
         self._mix_with_prior()
-        halves = self._probabilities[: self.particles]
+        halves = self._probabilities[: self.count]
         for half in (halves[::2], halves[1::2]):
             half[:] = 0.5 / len(half)
 
     def _resample(self) -> None:
-        n = self.particles
+        n = self.count
         self._theta[:] = self._theta[resample(self._probabilities[:n], self._stream)]
         self._probabilities[:n] = 1.0 / n
 
     def _move(self, x: Words, sweeps: int) -> int:
         changed = super()._move(x, sweeps)
-        self.acceptance = changed / (self.particles * sweeps)
+        self.acceptance = changed / (self.count * sweeps)
         return changed
 
     def sample(self, stream: Words) -> Any:
         """A record of θ drawn from the belief."""
-        return self._record(int(pick(self._probabilities, self.particles, rng.uniform(stream))))
+        return self._record(int(pick(self._probabilities, self.count, rng.uniform(stream))))
 
     def entropy(self) -> float:
         """Entropy in nats of the particles, with equal ones taken together."""
         return entropy(distinct(self._theta, self._probabilities[:-1])[1])
 
     def initial_marginals(self) -> list[Floats]:
-        """P(component = value) for each component; for a Population, the mean of the model's summary."""
+        """P(component = value) for each component; for a Population, the mean of the model's summary, or by field."""
         theta, weights = self._theta, self._probabilities[:-1]
         return self._mean(*(distinct(theta, weights) if self.view.listed else (theta, weights)))
 
     def marginals(self) -> list[Floats]:
         """The same: θ is constant."""
         return self.initial_marginals()
+
+    def particles(self) -> list[Particle]:
+        """The different particles with their total weights, likeliest first."""
+        return self._listing(self._theta, self._probabilities[:-1])
+
+    def _numbers(self) -> dict[str, Numbers]:
+        return self._numbers_of(self._theta, self._probabilities[:-1])

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers, field_marginals, listed_numbers
 from pomdplite.beliefs.protocol import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
@@ -24,6 +25,7 @@ from pomdplite.mdp.sampling import History, history_log_probability, pick
 from pomdplite.model.compiled import KernelView, draw_prior
 from pomdplite.model.records import from_words
 
+_FEW = 0.02  # share of the particles that is too small for a belief to rest on
 RECOVERY_ROUNDS = 60  # of moving and weighing, for each source of particles, before recovery gives up
 _SOURCES = ("the previous particles", "new draws from the prior")
 
@@ -38,7 +40,7 @@ class PopulationBelief(Belief):
     def __init__(self, view: KernelView, particles: int) -> None:
         if particles < self._fewest:
             raise UsageError(f"{type(self).__name__}: particles must be at least {self._fewest}, not {particles}.")
-        self.particles = particles
+        self.count = particles  # how many there are
         self._rows = np.zeros((particles + 1, view.model.hidden.words), np.uint64)  # the last is "no component"
         self._kernel_model = self._make_kernel_model(view)
         super().__init__(view)
@@ -55,18 +57,29 @@ class PopulationBelief(Belief):
     @property
     def _theta(self) -> Words:
         """The initial value θ₀ of each particle."""
-        return self._rows[: self.particles]
+        return self._rows[: self.count]
 
     def _begin(self, seed: int) -> None:
         """Forget the last episode; the seed determines the random numbers of this one."""
         self._stream = rng.stream(seed)
         self._history = empty_history(self.view)
         self._notes: list[str] = []
+        self._fewest_effective: tuple[float, int] | None = None  # if it was few: how many, and at which step
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The recoveries of this episode."""
-        return tuple(self._notes)
+        """The recoveries of this episode, and the step at which the belief rested on the fewest particles, if few."""
+        if self._fewest_effective is None:
+            return tuple(self._notes)
+        effective, step = self._fewest_effective
+        few = f"step {step} left {effective:.0f} effective particles of {self.count}; use more particles"
+        return (*self._notes, few)
+
+    def _note_effective(self, effective: float) -> None:
+        """Keep the step that left the fewest effective particles, if these are few."""
+        fewest = self._fewest_effective
+        if effective < _FEW * self.count and (fewest is None or effective < fewest[0]):
+            self._fewest_effective = (effective, self._history.steps)
 
     # ------------------------------------------------------------------ draws and moves
 
@@ -106,7 +119,7 @@ class PopulationBelief(Belief):
             self._stream = stream
             raise
         self._notes.append(
-            f"no particle matched step {history.steps}; {found} of {self.particles} were recovered from {source}"
+            f"no particle matched step {history.steps}; {found} of {self.count} were recovered from {source}"
         )
 
     def _search_population(self, y: Words) -> tuple[int, str]:
@@ -117,7 +130,7 @@ class PopulationBelief(Belief):
             for _ in range(RECOVERY_ROUNDS):
                 if self._moves_first:
                     self._move(y, self._recovery_sweeps)
-                logs = np.zeros(self.particles)
+                logs = np.zeros(self.count)
                 _weigh_history(self.view.kernel_model, self._history, self._theta, logs, self._buffer)
                 self.view.raise_fault()
                 if logs.max() > -np.inf:
@@ -143,7 +156,7 @@ class PopulationBelief(Belief):
         model, history, last = self.view.model, self._history, self._history.steps - 1
         x, y = (self.view.describe(words[last]) for words in (history.x, history.y))
         return ImpossibleObservationError(
-            f"none of {self.particles} particles explains observing {model.observation_name(int(history.o[last]))!r} "
+            f"none of {self.count} particles explains observing {model.observation_name(int(history.o[last]))!r} "
             f"after {model.actions[history.a[last]]!r} in x = ({x}), arriving in x' = ({y}), and "
             f"{len(_SOURCES) * RECOVERY_ROUNDS} rounds of recovery found none that does."
         )
@@ -154,13 +167,24 @@ class PopulationBelief(Belief):
         """A particle's θ₀ as a record."""
         return from_words(self.view.model.hidden.dtype, self._rows[particle])
 
+    def _listing(self, theta: Words, weights: Floats) -> list[Particle]:
+        """The different values with their total weights, likeliest first."""
+        rows, totals = distinct(theta, weights)
+        order = [i for i in np.argsort(-totals, kind="stable") if totals[i] > 0]
+        return [Particle(from_words(self.view.model.hidden.dtype, rows[i]), float(totals[i])) for i in order]
+
+    def _numbers_of(self, theta: Words, weights: Floats) -> dict[str, Numbers]:
+        """The distributions of the numeric fields of θ."""
+        hidden = self.view.model.hidden
+        return listed_numbers(hidden, self.marginals()) if self.view.listed else drawn_numbers(hidden, theta, weights)
+
     def _mean(self, theta: Words, weights: Floats) -> list[Floats]:
-        """P(component = value) for each component; for a Population, the mean of the model's summary."""
+        """P(component = value) for each component; for a Population, the mean of the model's summary, or by field."""
         model, hidden = self.view.model, self.view.model.hidden
         if not self.view.listed:
             size = model.summary_size
             if "summary" not in model.compiled_form.definition.functions or size == 0:
-                return []
+                return field_marginals(hidden, theta, weights)
             mean = np.zeros(size)
             _mean_summary(self.view.kernel_model, theta, weights, mean, np.zeros(size))
             self.view.raise_fault()

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import ImpossibleObservationError
@@ -97,11 +98,31 @@ class Belief(ABC):
 
     @abstractmethod
     def initial_marginals(self) -> list[Floats]:
-        """P(θ₀ component = value) for each component; for a Population, the mean of the model's summary."""
+        """P(θ₀ component = value) for each component.
+
+        For a Population, the mean of the model's `summary`. Without one, an array for each field of θ: the
+        probabilities of its names, or the mean of its number or numbers.
+        """
 
     @abstractmethod
     def marginals(self) -> list[Floats]:
         """The same for the present θ."""
+
+    @abstractmethod
+    def particles(self) -> list[Particle]:
+        """The possible values of the present θ with their probabilities, likeliest first."""
+
+    @abstractmethod
+    def _numbers(self) -> dict[str, Numbers]:
+        """The distributions of the fields of the present θ that hold numbers."""
+
+    def mean(self) -> dict[str, Any]:
+        """The mean of each field of the present θ that holds numbers: {"mass": 1.3}."""
+        return {field: numbers.mean() for field, numbers in self._numbers().items()}
+
+    def quantile(self, q: float) -> dict[str, Any]:
+        """For each field of the present θ that holds numbers, the smallest value not exceeded with probability q."""
+        return {field: numbers.quantile(q) for field, numbers in self._numbers().items()}
 
     # ------------------------------------------------------------------ about (x, a)
 

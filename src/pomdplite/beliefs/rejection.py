@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.particles import PARTICLES
 from pomdplite.beliefs.population import (
     PopulationBelief,
@@ -53,7 +54,7 @@ class RejectionBelief(PopulationBelief):
         """P(component = value) of the present θ, block by block; for a Population, the weight of each particle."""
         table = self.view.table
         if not self.view.listed:
-            return np.append(np.full(self.particles, 1.0 / self.particles), 1.0)
+            return np.append(np.full(self.count, 1.0 / self.count), 1.0)
         if not table.joint:
             return np.append(np.concatenate(self.marginals()), 1.0)
         b = np.append(np.zeros(table.offsets[1]), 1.0)
@@ -65,7 +66,7 @@ class RejectionBelief(PopulationBelief):
     @property
     def draws(self) -> Words:
         """The present value of each particle, as kernels see it: [particle, words]."""
-        return self._present[: self.particles]
+        return self._present[: self.count]
 
     def reset(self, seed: int = 0) -> None:
         """Draw particles from the prior; the seed determines the random numbers of the episode."""
@@ -80,7 +81,7 @@ class RejectionBelief(PopulationBelief):
         more for every particle.
         """
         stream, history = self._stream.copy(), extended(self._history, x, a, y, o)
-        agrees = np.zeros(self.particles, np.bool_)
+        agrees = np.zeros(self.count, np.bool_)
         _simulate_last_step(self.kernel_model, history, self.draws, agrees, self._stream, self._buffer)
         self.view.raise_fault()
         survivors = np.concatenate([survivors, np.flatnonzero(agrees).astype(np.int32)])
@@ -88,7 +89,8 @@ class RejectionBelief(PopulationBelief):
             self._recover_population(history, stream)
             return
         self._history = history
-        self._theta[:] = self._theta[survivors[resample_equal(len(survivors), self.particles, self._stream)]]
+        self._note_effective(len(np.unique(survivors)))
+        self._theta[:] = self._theta[survivors[resample_equal(len(survivors), self.count, self._stream)]]
         self._move(y, _SWEEPS)
         self._replay()
 
@@ -98,7 +100,10 @@ class RejectionBelief(PopulationBelief):
         self._replay()
 
     def recover(self) -> None:
-        """Continue after an impossible step: replace every other particle by a draw from the prior."""
+        """Continue after an impossible step: replace every other particle by a draw from the prior.
+
+        Particles are equally likely, so an odd number of them is split as evenly as it can be.
+        """
         self._mix_with_prior()
         self._replay()
 
@@ -111,24 +116,35 @@ class RejectionBelief(PopulationBelief):
 
     def sample(self, stream: Words) -> Any:
         """A record of θ₀ drawn from the belief."""
-        return self._record(min(int(rng.uniform(stream) * self.particles), self.particles - 1))
+        return self._record(min(int(rng.uniform(stream) * self.count), self.count - 1))
 
     def entropy(self) -> float:
         """Entropy in nats of the particles' θ₀, with equal ones taken together."""
         return entropy(self._frequencies(self._theta)[1])
 
     def initial_marginals(self) -> list[Floats]:
-        """P(θ₀ component = value) for each component; for a Population, the mean of the model's summary."""
+        """P(θ₀ component = value) for each component; for a Population, the mean of its summary, or by field."""
         return self._mean(*self._frequencies(self._theta))
 
     def marginals(self) -> list[Floats]:
         """The same for the present θ."""
         return self._mean(*self._frequencies(self.draws))
 
+    def particles(self) -> list[Particle]:
+        """The different particles' present values with their frequencies, likeliest first."""
+        return self._listing(self.draws, self._weights)
+
+    def _numbers(self) -> dict[str, Numbers]:
+        return self._numbers_of(self.draws, self._weights)
+
+    @property
+    def _weights(self) -> Floats:
+        return np.full(self.count, 1.0 / self.count)
+
     def _frequencies(self, theta: Words) -> tuple[Words, Floats]:
         """The different values and how often they occur."""
-        rows, counts = distinct(theta, np.ones(self.particles))
-        return rows, counts / self.particles
+        rows, counts = distinct(theta, np.ones(self.count))
+        return rows, counts / self.count
 
 
 @kernel

@@ -127,7 +127,8 @@ class Hidden:
             raise ModelError("Hidden needs at least one component, e.g. Hidden(tiger=('left', 'right')).")
         formats: dict[str, Any] = {}
         self.components: list[Component] = []
-        self._places: list[tuple[str, int | None]] = []  # component -> (field, index in it)
+        self.places: list[tuple[str, int | None]] = []  # component -> (field, index in it)
+        self.labels: dict[str, tuple[str, ...]] = {}  # the fields whose values have names
         for name, field in fields.items():
             if isinstance(field, Independent):
                 values, prior = self._values(name, field.values, field.prior, field.count)
@@ -145,7 +146,9 @@ class Hidden:
         labels = tuple(str(v) for v in values)
         stored = tuple(range(len(values))) if any(_is_name(v) for v in values) else values
         self.components.append(Component(title, labels, stored, prior))
-        self._places.append((field, index))
+        self.places.append((field, index))
+        if stored is not values:
+            self.labels[field] = labels
 
     @staticmethod
     def _values(name: str, values: Any, prior: Any, count: int) -> tuple[tuple[Any, ...], Floats]:
@@ -204,7 +207,7 @@ class Hidden:
     def record(self, indices: Sequence[int]) -> Any:
         """The record of θ in which each component c has its value number indices[c]."""
         theta = empty_record(self.dtype)
-        for component, (field, place), i in zip(self.components, self._places, indices, strict=True):
+        for component, (field, place), i in zip(self.components, self.places, indices, strict=True):
             if place is None:
                 theta[field] = component.values[i]
             else:
@@ -214,7 +217,7 @@ class Hidden:
     def indices(self, theta: Any) -> list[int | None]:
         """The number of each component's value in this record, None if it is not one of its values."""
         found: list[int | None] = []
-        for component, (field, place) in zip(self.components, self._places, strict=True):
+        for component, (field, place) in zip(self.components, self.places, strict=True):
             value = theta[field] if place is None else theta[field][place]
             found.append(next((i for i, v in enumerate(component.values) if v == value), None))
         return found
@@ -235,7 +238,9 @@ class Hidden:
 class Population:
     """A hidden parameter with too many values to list: the layout of θ, with fields as in `State`.
 
-    The model draws θ in prior(m, theta, random), and the belief is a population of such draws (particles).
+    The model draws θ in prior(m, theta, random), and the belief is a population of such draws (particles). People see
+    the mean of the model's summary(m, theta, f); without one, the probabilities of each field's names, or the mean of
+    its number or numbers.
     """
 
     components: tuple[Component, ...] = ()
@@ -245,6 +250,7 @@ class Population:
             raise ModelError("Population needs the fields of θ, e.g. Population(cells=(np.uint64, 2)).")
         layout = State(**fields)
         self.dtype, self.words, self.describe = layout.dtype, layout.words, layout.describe
+        self.labels = layout.labels
 
     @property
     def size(self) -> None:

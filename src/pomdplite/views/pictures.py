@@ -12,6 +12,7 @@ from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.views.mpl import new_figure
+from pomdplite.views.text import belief_lines
 
 _REWARD, _BONUS = "#4c78a8", "#f2a541"
 
@@ -22,13 +23,13 @@ def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
     if own is not None:
         own(model, axes, x, marginals)
         return
-    bars = [
-        (f"{component.name} = {label}", float(p))
-        for component, ps in zip(model.hidden.components, marginals, strict=True)
-        for label, p in zip(component.labels, ps, strict=True)
-    ]
-    axes.barh(np.arange(len(bars)), [p for _, p in bars], color=_REWARD)
-    axes.set_yticks(np.arange(len(bars)), [name for name, _ in bars])
+    lines = belief_lines(model, marginals)
+    bars = [p if label is not None else 0.0 for _, label, p in lines]  # a mean is written, since it has no scale
+    axes.barh(np.arange(len(lines)), bars, color=_REWARD)
+    axes.set_yticks(
+        np.arange(len(lines)),
+        [f"mean {name} = {p:.4g}" if label is None else f"{name} = {label}" for name, label, p in lines],
+    )
     axes.set(xlim=(0, 1), xlabel="belief", title=model.describe_state(x))
     axes.invert_yaxis()
 

@@ -18,6 +18,7 @@ from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
+from pomdplite.model.spaces import Population
 from pomdplite.planners import Decision
 from pomdplite.planners.sarsop.solver import SarsopProgress
 from pomdplite.views.terminal import print_in_full
@@ -34,16 +35,40 @@ def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
     return Group(Text(model.describe_state(x)), belief_bars(model, marginals))
 
 
+class BeliefLine(NamedTuple):
+    """One number of a belief."""
+
+    name: str
+    label: str | None  # the value that the number is the probability of; None: the number is a mean
+    number: float
+
+
+def belief_lines(model: Model, marginals: list[Floats]) -> list[BeliefLine]:
+    """A belief, number by number: probabilities, and for a Population also means."""
+    hidden = model.hidden
+    if not isinstance(hidden, Population):
+        named = [(c.name, c.labels) for c in hidden.components]
+    elif defined(model, "summary") is not None and model.summary_size:
+        named = [("summary", ())]
+    else:
+        named = [(field, hidden.labels.get(field, ())) for field in hidden.dtype.names or ()]
+    lines = []
+    for (name, labels), numbers in zip(named, marginals, strict=True):
+        for i, number in enumerate(numbers):
+            entry = name if labels or len(numbers) == 1 else f"{name}[{i}]"
+            lines.append(BeliefLine(entry, labels[i] if labels else None, float(number)))
+    return lines
+
+
 def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
-    """One bar per hidden value."""
+    """One bar per probability; means as numbers."""
     table = Table.grid(padding=(0, 2))
-    lines = [
-        (component.name, label, float(p))
-        for component, ps in zip(model.hidden.components, marginals, strict=True)
-        for label, p in zip(component.labels, ps, strict=True)
-    ]
+    lines = belief_lines(model, marginals)
     for name, label, p in lines[:_MOST_BARS]:
-        table.add_row(escape(name), escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f}%")
+        if label is None:
+            table.add_row(escape(name), "mean", "", f"{p:.4g}")
+        else:
+            table.add_row(escape(name), escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f}%")
     if len(lines) > _MOST_BARS:
         table.add_row("…", f"{len(lines) - _MOST_BARS} more", "", "")
     return table
