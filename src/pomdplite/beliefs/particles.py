@@ -9,12 +9,12 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.beliefs.numbers import Numbers, Particle
-from pomdplite.beliefs.population import PopulationBelief, distinct, entropy, extended, population_model, resample
+from pomdplite.beliefs.population import PopulationBelief, entropy, extended, population_model, resample
 from pomdplite.beliefs.protocol import find_outcome, view_of
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import UsageError
-from pomdplite.mdp.sampling import pick
+from pomdplite.mdp.sampling import distinct, pick
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 

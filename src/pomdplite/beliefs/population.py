@@ -21,7 +21,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
 from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.outcomes import Outcomes
-from pomdplite.mdp.sampling import History, history_log_probability, pick
+from pomdplite.mdp.sampling import History, distinct, history_log_probability, pick
 from pomdplite.model.compiled import KernelView, draw_prior
 from pomdplite.model.records import from_words
 
@@ -199,12 +199,6 @@ class PopulationBelief(Belief):
 def population_model(view: KernelView, rows: Words) -> KernelModel:
     """The model with particles as its rows of θ, in one block; the last row is "no component"."""
     return view.kernel_model._replace(theta=rows, offsets=np.array([0, len(rows) - 1, len(rows)], np.int64))
-
-
-def distinct(theta: Words, weights: Floats) -> tuple[Words, Floats]:
-    """The different rows and their total weights."""
-    rows, group = np.unique(theta, axis=0, return_inverse=True)
-    return rows, np.bincount(group.ravel(), weights).astype(np.float64)
 
 
 def entropy(weights: Floats) -> float:

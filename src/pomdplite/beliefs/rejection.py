@@ -13,7 +13,6 @@ from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.particles import PARTICLES
 from pomdplite.beliefs.population import (
     PopulationBelief,
-    distinct,
     entropy,
     extended,
     population_model,
@@ -24,7 +23,7 @@ from pomdplite.beliefs.protocol import view_of
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Small, Words, kernel
 from pomdplite.mdp.outcomes import Outcomes
-from pomdplite.mdp.sampling import History, replay, simulate
+from pomdplite.mdp.sampling import History, distinct, replay, simulate
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 

@@ -124,7 +124,7 @@ class GrowingGraph(NamedTuple):
 def build(view: KernelView, root: Words, *, limit: int = STATE_LIMIT) -> Reachable:
     """The graph of all states reachable from `root`. The model's numbers are checked along the way."""
     growing, distinct = _explore(view, root, limit)
-    if growing.counts[STATES] > limit:
+    if growing.counts[STATES] > limit or growing.counts[EXPANDED] < growing.counts[STATES]:
         raise TooLargeError(f"{view.model.name} has more than {limit:,} reachable states.")
     return _finish(view, growing, distinct)
 
@@ -141,7 +141,10 @@ def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
 
 
 def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, DistinctSteps]:
-    """Expand states in the order of discovery until none is left or the limit is exceeded."""
+    """Expand states in the order of discovery until none is left or the limit is exceeded.
+
+    A single (s, a) with more next states than the limit exceeds it, too.
+    """
     model = view.kernel_model
     if abi.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the initial state x = ({view.describe(root)}) is terminal.")
@@ -163,6 +166,8 @@ def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, D
         elif status == STEP_BUFFER_FULL:
             distinct = grow_steps(distinct)
         elif status == OUTCOME_BUFFER_FULL:
+            if out.next.shape[0] > limit:
+                break
             out = allocate_outcomes(model, 2 * out.next.shape[0])
     return growing, distinct
 

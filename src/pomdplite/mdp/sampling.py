@@ -22,6 +22,12 @@ class History(NamedTuple):
     forgotten: int  # the first steps: they still change θ, but no longer count as evidence
 
 
+def distinct(theta: Words, weights: Floats) -> tuple[Words, Floats]:
+    """The different rows and their total weights."""
+    rows, group = np.unique(theta, axis=0, return_inverse=True)
+    return rows, np.bincount(group.ravel(), weights).astype(np.float64)
+
+
 @inlined
 def pick(p: Floats, count: int, u: float) -> int:
     """Invert the cumulative distribution p[:count] at the uniform number u."""

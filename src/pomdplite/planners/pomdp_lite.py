@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
+from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
@@ -26,6 +27,8 @@ from pomdplite.planners.base import Decision, Planner, choose
 DEFAULT_BETA = 0.05  # as a share of the reward range, for models without a β of their own
 SOLVERS = ("auto", "exact", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
+_STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for particles, likewise
+_PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
 
 
 class PomdpLite(Planner):
@@ -33,8 +36,9 @@ class PomdpLite(Planner):
 
     beta          weight of exploration; default: the model's own, or 5 % of the reward range
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
-                  paper's search on a tree; "auto": exact if the reachable states fit the step's budget, otherwise uct
-    time          search time per step, in seconds
+                  paper's search on a tree; "auto": exact if the reachable states fit the step's budget, otherwise uct.
+                  For a Population, "exact" means exact for the belief's particles
+    time          search time per step, in seconds; default 0.1
     sims          simulations per step, instead of time; the result then depends on the seed alone
     search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
     particles     number of particles, for models whose hidden values cannot be listed
@@ -93,20 +97,29 @@ class PomdpLite(Planner):
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "exact":
             try:
-                return self._exact_solver(beta, self.limit)
+                return self._exact_solver(beta, None)
             except TooLargeError as error:
                 raise TooLargeError(f'{error} Use the online solver instead: solver="uct".') from None
         if self.solver_name == "auto":
-            seconds = self.time or DEFAULT_SECONDS
-            solvable = int(_PAIRS_PER_SECOND * seconds / len(self.model.actions))
             try:
-                return self._exact_solver(beta, min(self.limit, solvable))
+                return self._exact_solver(beta, self.time or DEFAULT_SECONDS)
             except TooLargeError:
                 pass
         return self._uct_solver(beta)
 
-    def _exact_solver(self, beta: float, limit: int) -> ExactSolver:
-        return ExactSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+    def _exact_solver(self, beta: float, seconds: float | None) -> MdpSolver:
+        """Value iteration; TooLargeError if there are more states than it can solve in these seconds per step."""
+        actions, most = len(self.model.actions), math.inf if seconds is None else seconds
+        if self.view.listed:
+            limit = int(min(self.limit, _PAIRS_PER_SECOND * most / actions))
+            return ExactSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+        steps = min(_PARTICLE_STEPS, _STEPS_PER_SECOND * most)
+        limit = int(min(self.limit, steps / (actions * self.particles)))
+        solver = PopulationSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+        solver.solve(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
+        if seconds is not None:
+            solver.otherwise = self._uct_solver(beta)  # later particles may reach more states
+        return solver
 
     def _uct_solver(self, beta: float) -> UctSolver:
         exploration = self.model.exploration
