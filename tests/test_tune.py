@@ -362,3 +362,18 @@ def test_invalid_python_parameters():
 def test_rungs_double_and_end_with_all():
     tuning = Tuning(Scenario("tiger"), "pomdp-lite", (Range("beta", 1, 2),), {}, 130, 0, "wall")
     assert tuning.rungs == [25, 50, 100, 130]
+
+
+def test_a_model_object_is_tuned_like_its_name(tmp_path, monkeypatch):
+    """The same trials; the file resumes with an equal object, refuses another one, and is read without either."""
+    monkeypatch.chdir(tmp_path)
+    arguments = {"params": BETA, "trials": 3, "episodes": 30, "options": EXACT}
+    named = pl.tune("tiger", out="named.db", **arguments)
+    tuned = pl.tune(pl.Tiger(), **arguments)
+    assert facts(tuned) == facts(named) == facts(pl.tune(pl.Tiger(), **arguments))
+    assert tuned.tuning.problem == "Tiger" and (tmp_path / "tune-Tiger-pomdp-lite.db").exists()
+    assert facts(pl.TuningResult.read("tune-Tiger-pomdp-lite.db")) == facts(tuned)
+    with pytest.raises(pl.UsageError, match="the problem's source has changed"):
+        pl.tune(pl.Tiger(accuracy=0.7), **arguments)
+    with pytest.raises(pl.UsageError, match="tune needs a problem's name or a model object, not 3"):
+        pl.tune(3, **arguments)

@@ -39,20 +39,24 @@ __all__ = [
 
 def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
     """The planner with this name. Unknown parameters are an error."""
-    if name not in PLANNERS:
-        raise UsageError(f"no planner {shown(name)}; there are {', '.join(PLANNERS)}.")
-    kind = PLANNERS[name]
-    known = [p for p in inspect.signature(kind).parameters if p != "model"]
+    _check_name(name)
     for given in parameters:
-        if given not in known:
-            raise UsageError(f"planner {name} has no parameter {shown(given)}; it has {', '.join(known) or 'none'}.")
         _check_kind(name, given, parameters[given])
-    return kind(model, **parameters)
+    return PLANNERS[name](model, **parameters)
+
+
+def _check_name(planner: str) -> None:
+    if planner not in PLANNERS:
+        raise UsageError(f"no planner {shown(planner)}; there are {', '.join(PLANNERS)}.")
 
 
 def parameter_kinds(planner: str, name: str) -> tuple[type, ...]:
-    """The types that a planner's parameter accepts."""
-    annotation = inspect.signature(PLANNERS[planner]).parameters[name].annotation
+    """The types that a planner's parameter accepts; UsageError if there is no such planner or parameter."""
+    _check_name(planner)
+    known = {p: about for p, about in inspect.signature(PLANNERS[planner]).parameters.items() if p != "model"}
+    if name not in known:
+        raise UsageError(f"planner {planner} has no parameter {shown(name)}; it has {', '.join(known) or 'none'}.")
+    annotation = known[name].annotation
     return get_args(annotation) or (annotation,)
 
 

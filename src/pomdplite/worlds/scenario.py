@@ -1,6 +1,6 @@
 """A problem together with the world in which its actions are executed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from pomdplite.model.model import Model
@@ -16,6 +16,7 @@ class Scenario:
 
     problem: str  # as `make_model` takes it
     world: WorldMaker = _MODEL
+    model: Model | None = field(default=None, compare=False)  # the problem itself, if it was given as an object
 
     @classmethod
     def parse(cls, label: str) -> Self:
@@ -38,7 +39,7 @@ class Scenario:
 
     def planning_model(self) -> Model:
         """The model to plan with; UsageError if the world does not support it."""
-        model = make_model(self.planning_problem)
+        model = make_model(self.planning_problem) if self.model is None else self.model
         if isinstance(self.world, str):
             world_entry(self.world).check(model)
         return model

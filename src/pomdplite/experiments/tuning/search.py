@@ -24,8 +24,9 @@ from pomdplite.experiments.episodes.players import CANNOT_PLAN, Batches, LocalPl
 from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.statistics import paired_differences, sign_flip_p
 from pomdplite.experiments.tuning.file import OpenTrial, TrialRecord, TuningFile
-from pomdplite.experiments.tuning.space import Parameter, as_parameter
+from pomdplite.experiments.tuning.space import Parameter, as_parameter, check_parameters
 from pomdplite.experiments.tuning.tuning import Tuning, TuningResult, held_out_seed
+from pomdplite.model.model import Model
 from pomdplite.worlds import Scenario
 
 TRIALS, EPISODES = 20, 200  # defaults
@@ -35,7 +36,7 @@ _WRITE_SECONDS = 1.0  # episodes are written at least this often
 
 
 def tune(
-    problem: str,
+    problem: str | Model,
     planner: str = "pomdp-lite",
     params: Mapping[str, Any] | Sequence[Parameter] = (),
     trials: int = TRIALS,
@@ -53,6 +54,7 @@ def tune(
 ) -> TuningResult:
     """Try values until the file `out` holds `trials` trials, and return its results.
 
+    `problem` is a name or a model object, which the file knows by its name and a digest of its functions and numbers.
     `params` says what to tune: {"beta": (0.1, 100, "log")}, or a list of choices instead of a range. `options` are the
     planner's other parameters, `time` or `sims` is the budget per step.
     """
@@ -60,8 +62,13 @@ def tune(
         raise UsageError(f"trials and workers must be at least 1, not {trials} and {workers}.")
     parameters = [as_parameter(*p) for p in params.items()] if isinstance(params, Mapping) else params
     given = dict(options or {}) | {k: v for k, v in (("time", time), ("sims", sims)) if v is not None}
-    tuning = Tuning(Scenario(problem, world), planner, tuple(parameters), given, episodes, seed, clock)
-    with TuningFile.create(Path(out or default_file(problem, planner, world)), tuning.configuration()) as file:
+    if not isinstance(problem, (str, Model)):
+        raise UsageError(f"tune needs a problem's name or a model object, not {problem!r}.")
+    name, model = (problem, None) if isinstance(problem, str) else (problem.name, problem)
+    scenario = Scenario(name, world, model)
+    tuning = Tuning(scenario, planner, tuple(parameters), given, episodes, seed, clock)
+    check_parameters(tuning.parameters, planner, tuning.model, given)
+    with TuningFile.create(Path(out or default_file(name, planner, world)), tuning.configuration()) as file:
         _play_missing(tuning, file, trials, workers, listener or ProgressListener())
         return TuningResult.from_file(file)
 

@@ -111,14 +111,11 @@ def as_parameter(name: str, given: Any) -> Parameter:
     raise UsageError(f"{source}: give (low, high), (low, high, 'log') or a list of choices, not {shown(given)}.")
 
 
-def checked_parameters(
-    parameters: Sequence[Parameter], planner: str, model: Model, options: Mapping[str, Any]
-) -> tuple[Parameter, ...]:
-    """The parameters with the types that this planner takes; UsageError for those it does not accept."""
-    found: list[Parameter] = []
-    for parameter in parameters:
+def check_parameters(parameters: Sequence[Parameter], planner: str, model: Model, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for parameters that this planner does not accept on this model."""
+    for i, parameter in enumerate(parameters):
         name = parameter.name
-        if any(name == other.name for other in found):
+        if any(name == other.name for other in parameters[:i]):
             raise UsageError(f"{parameter.source}: {name} is listed twice.")
         if name in options:
             raise UsageError(f"{parameter.source}: {name} cannot be both tuned and set to {shown(options[name])}.")
@@ -127,10 +124,13 @@ def checked_parameters(
                 make_planner(planner, model, **{**options, name: value})
         except UsageError as error:
             raise UsageError(f"{parameter.source}: {error}") from None
-        if isinstance(parameter, Range):
-            parameter = replace(parameter, whole=float not in parameter_kinds(planner, name))
-        found.append(parameter)
-    return tuple(found)
+
+
+def typed_parameter(parameter: Parameter, planner: str) -> Parameter:
+    """The parameter with the type that this planner takes."""
+    if isinstance(parameter, Range):
+        return replace(parameter, whole=float not in parameter_kinds(planner, parameter.name))
+    return parameter
 
 
 def _range(name: str, low: Any, high: Any, scale: Sequence[Any], source: str) -> Range:

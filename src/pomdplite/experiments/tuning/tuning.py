@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pomdplite import rng
+from pomdplite.checking.remembered import model_digest
 from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.evaluate import Evaluation
@@ -17,7 +18,7 @@ from pomdplite.experiments.studies.results import CellResult
 from pomdplite.experiments.studies.rows import is_parameters, is_texts
 from pomdplite.experiments.studies.tables import BUDGETS, Entry, compared
 from pomdplite.experiments.tuning.file import TrialRecord, TuningFile
-from pomdplite.experiments.tuning.space import Parameter, Range, checked_parameters, parse_parameter
+from pomdplite.experiments.tuning.space import Parameter, Range, parse_parameter, typed_parameter
 from pomdplite.mdp.budget import CLOCKS
 from pomdplite.model.model import Model
 from pomdplite.problems import source_digest
@@ -73,8 +74,8 @@ class Tuning:
         if not self.parameters:
             raise UsageError("name what to tune, for example --param beta=0.1:100:log.")
         object.__setattr__(self, "model", self.scenario.planning_model())
-        checked = checked_parameters(self.parameters, self.planner, self.model, self.options)
-        object.__setattr__(self, "parameters", checked)
+        typed = tuple(typed_parameter(p, self.planner) for p in self.parameters)
+        object.__setattr__(self, "parameters", typed)
 
     @property
     def problem(self) -> str:
@@ -86,7 +87,7 @@ class Tuning:
         return {
             "problem": self.problem, "planner": self.planner, "parameters": [p.text for p in self.parameters],
             "options": self.options, "episodes": self.episodes, "seed": self.seed, "clock": self.clock,
-            "source": source_digest(self.problem),
+            "source": source_digest(self.problem) if self.scenario.model is None else model_digest(self.scenario.model),
         }  # fmt: skip
 
     @classmethod
