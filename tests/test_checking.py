@@ -217,3 +217,86 @@ def test_what_hints_remember_is_checked_along_histories():
         h.looks[m.rocks.shape[0] + (1 if a >= 5 else -1)] = 1  # beyond the last rock after a look
 
     assert "remember raised IndexError" in findings(pl.RockSample, 3, [(0, 0), (1, 1)], remember=remember)
+
+
+class Drift(pl.Model):
+    """A cart whose next position follows its unknown drift without noise."""
+
+    state = pl.State(position=float, steps=int)
+    hidden = pl.Hidden(drift=(0.125, 0.25, 0.375))
+    actions = ("wait", "roll")
+    discount = 0.9
+    noise = 0.0
+    next_states = 2
+
+    def transition(m, x, theta, a, y, p):
+        p[0] = 1.0
+        for i in range(2):
+            y[i].steps = x.steps + 1
+            if a == 1:
+                y[i].position = x.position + theta.drift + (0.125 * i if m.noise > 0.0 else 0.0)
+        if m.noise > 0.0:
+            p[0], p[1] = 1.0 - m.noise, m.noise
+
+    def reward(m, x, theta, a):
+        return theta.drift
+
+    def terminal(m, x):
+        return x.steps >= 2
+
+
+def revealing(model):
+    return [str(f) for f in pl.check_model(model).findings if f.kind == "revealing"]
+
+
+def test_a_step_that_tells_theta_is_a_warning():
+    (said,) = revealing(Drift())
+    assert said.startswith("warning: the next state tells theta at x = (position=0.0 steps=0), action 'roll': every")
+    assert "add noise to position, or round it." in said and pl.check_model(Drift()).ok
+    noisy = Drift()
+    noisy.noise = 0.4
+    assert revealing(noisy) == []
+
+
+class Label(Drift):
+    """Whole numbers that follow θ."""
+
+    state = pl.State(read=int, steps=int)
+    next_states = 1
+
+    def transition(m, x, theta, a, y):
+        y.steps = x.steps + 1
+        if a == 1:
+            y.read = int(8 * theta.drift)
+
+
+class DoorLabel(Label):
+    """The same with two values of θ, as a door that opens or does not."""
+
+    hidden = pl.Hidden(drift=(0.125, 0.25))
+
+
+def test_whole_numbers_that_tell_one_of_several_values_are_told_and_a_door_is_not():
+    assert "give several next states" in revealing(Label())[0] and revealing(DoorLabel()) == []
+
+
+@pytest.mark.parametrize("problem", ["tiger", "rocksample-4-4", "battleship-5-2", "grasp"])
+def test_the_problems_of_the_library_tell_theta_in_no_single_step(problem):
+    report = pl.check_model(pl.make_model(problem), states=60, calls=1500)
+    assert [f for f in report.findings if f.kind == "revealing"] == []
+
+
+def test_a_missing_parameter_is_explained_alike_by_checking_and_compiling():
+    class Walk(Drift):
+        def reward(m, x, theta, a):
+            return m.stride
+
+    said = "m has no parameter 'stride': set it as a number or numeric array on the model (self.stride = ...)."
+    (finding,) = pl.check_model(Walk()).findings
+    where = "x = (position=0.0 steps=0), theta: drift=0.125, action 'wait'"
+    assert finding.message == f"reward failed at {where}: {said}"
+    with pytest.raises(pl.ModelError) as running:
+        pl.evaluate(Walk(), episodes=1)
+    with pytest.raises(pl.ModelError) as compiling:
+        pl.initial_belief(Walk())
+    assert said in str(running.value) and said in str(compiling.value)

@@ -12,6 +12,7 @@ from pomdplite.checking.agreement import check_agreement
 from pomdplite.checking.hints import check_hints
 from pomdplite.checking.probe import Probe
 from pomdplite.checking.report import CheckReport
+from pomdplite.checking.revealing import check_revealing
 from pomdplite.checking.step import explain_fault
 from pomdplite.checking.walk import CALLS, EXPANDED, FAULT_FOUND, FINISHED, LEFT_OUT, Walk, advance, allocate_walk
 from pomdplite.errors import ModelError
@@ -40,7 +41,10 @@ QUICK = Extent(states=2000, calls=20_000, samples=50), Extent(states=50, calls=3
 
 def check_model(model: Model, *, states: int | None = None, calls: int | None = None, seed: int = 0) -> CheckReport:
     """Check up to that many reachable states and (x, θ, a); by default, as many as a second or two allow."""
-    return _check(model, _asked(states, calls), seed)
+    report = _check(model, _asked(states, calls), seed)
+    if report.ok:
+        check_revealing(Probe(model, report, seed))
+    return report
 
 
 def _asked(states: int | None, calls: int | None) -> tuple[Extent, Extent]:

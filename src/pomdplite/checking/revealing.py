@@ -1,0 +1,84 @@
+"""Does one step tell θ? Then nothing is hidden any more after it, which is hardly what a modeller wants.
+
+Where the next state is a floating-point number computed from θ without noise, every θ leads to a state of its own. So
+does a state of names or whole numbers that follows θ; with two values of θ that is taken to be intended, such as a door
+that opens or does not.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from pomdplite.checking.probe import Probe
+from pomdplite.compile.jit import Words
+from pomdplite.model.records import float_fields, from_words, to_words
+from pomdplite.model.spaces import Population
+
+_STATES = 20  # that are looked at, in the order of discovery
+_VALUES = 16  # of θ, in one (x, a)
+_FEWEST_VALUES = 3  # of θ, for a state without floating-point numbers
+
+
+def check_revealing(probe: Probe) -> None:
+    """Warn if the next state alone tells which θ is true, in one of the first states of a model without mistakes."""
+    state, run = probe.model.state.dtype, probe.interpreted
+    queue = deque([to_words(state, probe.model.initial_state())])
+    known = {queue[0].tobytes()}
+    for _ in range(_STATES):
+        if not queue:
+            return
+        x = from_words(state, queue.popleft())
+        for a in range(len(probe.model.actions)) if not run.terminal(x) else ():
+            if not run.legal(x, a):
+                continue
+            reached = _next_states(probe, x, a)
+            _check_step(probe, x, a, reached)
+            for words in (w for several in reached.values() for w in several):
+                if words.tobytes() not in known:
+                    known.add(words.tobytes())
+                    queue.append(words)
+
+
+def _next_states(probe: Probe, x: Any, a: int) -> dict[bytes, list[Words]]:
+    """The next states under each of some values of θ."""
+    reached = {}
+    for theta in _hidden_values(probe, x, a):
+        branches = probe.interpreted.transition(x, theta, a)
+        words = [to_words(probe.model.state.dtype, y) for y, p in branches if p > 0]
+        reached[to_words(probe.hidden.dtype, theta).tobytes()] = words
+    return reached
+
+
+def _hidden_values(probe: Probe, x: Any, a: int) -> Iterator[Any]:
+    """Values of θ that may differ in what (x, a) leads to."""
+    hidden = probe.hidden
+    if isinstance(hidden, Population) or (not probe.factored and hidden.size > _VALUES):
+        yield from (probe.draw_hidden() for _ in range(_VALUES))
+    elif not probe.factored:
+        yield from (hidden.record(joint) for joint in np.ndindex(*(len(c) for c in hidden.components)))
+    else:
+        values, component = probe.random_values(), probe.interpreted.depends(x, a)
+        for value in range(len(hidden.components[component]))[:_VALUES] if component >= 0 else ():
+            values[component] = value
+            yield hidden.record(values)
+
+
+def _check_step(probe: Probe, x: Any, a: int, reached: dict[bytes, list[Words]]) -> None:
+    sets = [{words.tobytes() for words in several} for several in reached.values()]
+    if len(sets) < 2 or any(one & other for one, other in combinations(sets, 2)):
+        return
+    state = probe.model.state.dtype
+    records = [from_words(state, words) for several in reached.values() for words in several]
+    numbers = [field for field in float_fields(state) if len({record[field].tobytes() for record in records}) > 1]
+    if not numbers and (len(sets) < _FEWEST_VALUES or isinstance(probe.hidden, Population)):
+        return
+    noise = f"add noise to {', '.join(numbers)}, or round it" if numbers else "give several next states"
+    probe.report.add(
+        "revealing",
+        f"the next state tells theta at {probe.place(x, a=a)}: every value of theta leads to another one, so nothing "
+        f"is hidden after this step. If that is not intended, {noise}.",
+        fatal=False,
+    )
