@@ -3,6 +3,7 @@
 import json
 
 import typer
+from rich.markup import escape
 
 from pomdplite.cli.console import err, out
 from pomdplite.cli.evaluation import evaluate_with_progress, print_warnings, summary
@@ -52,7 +53,8 @@ def run(
         print(json.dumps(summary(result)))
     else:
         print_in_full(out, text.evaluation_table([result]))
-        out.print(f"[dim]prepared in {result.preparation_seconds:.2f} s[/dim]")
+        used = "; ".join([f"prepared in {result.preparation_seconds:.2f} s", *chosen.choices])
+        out.print(f"[dim]{escape(used)}[/dim]", highlight=False, soft_wrap=True)
     print_warnings(result, model)
     if interrupted:
         err.print(f"interrupted after {len(result.episodes)} of {episodes} episodes")

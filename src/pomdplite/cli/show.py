@@ -12,6 +12,7 @@ from pomdplite.cli.options import ProblemArgument
 from pomdplite.errors import TooLargeError
 from pomdplite.mdp.reachable import build
 from pomdplite.model.model import Model
+from pomdplite.planners.pomdp_lite import beta_of
 from pomdplite.problems import make_model
 from pomdplite.views import text
 from pomdplite.views.terminal import print_in_full
@@ -31,7 +32,7 @@ def show(problem: ProblemArgument) -> None:
         ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
         ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
         ("γ", "discount", f"{model.discount:g}"),
-        ("β", "default exploration weight", "–" if model.beta is None else f"{model.beta:g}"),
+        ("β", "exploration weight by default", str(beta_of(model.compiled_form.kernel_view()))),
         ("", "episode limit", f"{model.episode_horizon:,} steps"),
     ):
         table.add_row(symbol, meaning, escape(size))

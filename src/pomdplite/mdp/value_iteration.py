@@ -15,7 +15,6 @@ import numpy as np
 
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Ints, Words, inlined, inner, kernel
-from pomdplite.errors import TooLargeError
 from pomdplite.mdp.action_values import allocate_bonus_workspace, root_action_values
 from pomdplite.mdp.bellman import InternalMdp, action_value_if_repeated, forever
 from pomdplite.mdp.components import Components
@@ -137,8 +136,6 @@ class ExactSolver:
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT
     ) -> None:
-        if not view.listed:
-            raise TooLargeError(f"{view.model.name}: its hidden values cannot be listed.")
         self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
         self._build(view.root())
 

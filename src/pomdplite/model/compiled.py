@@ -13,9 +13,9 @@ from pomdplite.compile.addresses import PARAMETERS, SLOTS, data_address
 from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
-from pomdplite.errors import UnsuitableError
+from pomdplite.errors import TooLargeError, UnsuitableError
 from pomdplite.model.faults import raise_fault
-from pomdplite.model.hidden_table import HiddenTable, hidden_table, population_table
+from pomdplite.model.hidden_table import JOINT_LIMIT, HiddenTable, hidden_table, population_table
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Population
 from pomdplite.rng import stream
@@ -65,6 +65,11 @@ class CompiledModel:
         if joint and isinstance(self.model.hidden, Population):
             raise UnsuitableError(
                 f"{self.model.name}: this needs every hidden value listed, but hidden is a Population."
+            )
+        if joint and self.factored and self.model.hidden.size > JOINT_LIMIT:
+            raise TooLargeError(
+                f"{self.model.name}: this needs every joint value of the hidden parameter listed; there are "
+                f"{self.model.hidden.size:,}, and the limit is {JOINT_LIMIT:,}."
             )
         joint = not self.factored if joint is None else joint
         if joint not in self._views:

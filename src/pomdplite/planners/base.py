@@ -19,6 +19,7 @@ from pomdplite.model.records import to_words
 from pomdplite.rng import checked_seed
 
 _KEPT_DECISIONS = 20_000
+NOT_CLOSED = "the search did not close"  # how a note begins that qualifies the planner's claim to be optimal
 TIE = 1e-6  # relative difference below which two values count as equal
 
 
@@ -214,6 +215,16 @@ class Planner(ABC):
         """`recover` on words."""
         self.belief.recover()
         self._x = y.copy()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What a prepared planner uses, in words: the budget of one that searches, and whether it is the default."""
+        if self.budget is None:
+            return ()
+        if self.budget.simulations is not None:
+            return (f"{self.budget.simulations:,} simulations per step",)
+        default = ", the default" if self.parameters.get("time") is None else ""
+        return (f"{self.budget.seconds:g} s per step{default}",)
 
     @property
     def s(self) -> Words:

@@ -21,7 +21,7 @@ from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.value_iteration import ValueIteration
 from pomdplite.model.model import Model
 from pomdplite.planners import belief_tree
-from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.base import NOT_CLOSED, Decision, Planner, choose
 from pomdplite.planners.belief_tree import BeliefTree
 
 _STATE_LIMIT = 100_000  # reachable states
@@ -114,7 +114,7 @@ class BayesOptimal(Planner):
 
 
 def _open_note(gap: float) -> str:
-    return f"the search did not close: the value is known to within {gap:.2g} (increase nodes or search_depth)"
+    return f"{NOT_CLOSED}: the value is known to within {gap:.2g} (increase nodes or search_depth)"
 
 
 def _full_information_values(reachable: Reachable, model: Model) -> Floats:

@@ -17,6 +17,11 @@ class MeanMdp(PomdpLite):
         super().__init__(model, 0.0, solver=solver, time=time, sims=sims)
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """As for POMDP-lite, without β, which is always 0."""
+        return super().choices[1:]
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
         return {"solver": self.solver_name, "time": self.time, "sims": self.sims}

@@ -11,7 +11,7 @@ where Q̃* adds β times the expected L1 change of the belief to the reward (Def
 """
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
@@ -21,6 +21,7 @@ from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE, ExactSolver
+from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 
@@ -29,6 +30,25 @@ SOLVERS = ("auto", "exact", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
 _STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for particles, likewise
 _PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
+
+
+class Beta(NamedTuple):
+    """The weight of exploration, and where it comes from."""
+
+    value: float
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{self.value:g}: {self.origin}"
+
+
+def beta_of(view: KernelView) -> Beta:
+    """The β of a model for which the user gives none."""
+    if view.model.beta is not None:
+        return Beta(view.model.beta, "the problem's own")
+    low, high = reward_range(view)
+    share = f"{100 * DEFAULT_BETA:g}% of the range of rewards, {low:g} to {high:g}"
+    return Beta(DEFAULT_BETA * (high - low), share)
 
 
 class PomdpLite(Planner):
@@ -68,6 +88,7 @@ class PomdpLite(Planner):
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
         self.budget: Budget = Budget.of(time, sims)
         self.beta = model.beta if beta is None else beta  # None until the rewards are known
+        self._beta_origin = "given" if beta is not None else ""
         if search_depth is not None and search_depth < 1:
             raise UsageError(f"search_depth must be at least 1, not {search_depth!r}.")
         self.solver_name, self.time, self.sims, self.search_depth = solver, time, sims, search_depth
@@ -85,14 +106,20 @@ class PomdpLite(Planner):
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
-        if self.beta is None:
-            low, high = reward_range(self.view)
-            self.beta = DEFAULT_BETA * (high - low)
+        if not self._beta_origin:
+            self.beta, self._beta_origin = beta_of(self.view)
+        assert self.beta is not None
         self.solver = self._make_solver(self.beta)
         self.deterministic = isinstance(self.solver, ExactSolver)
         if isinstance(self.solver, UctSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         self.solver.reset(self.belief.probabilities, 0)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
+        solving = super().choices if isinstance(self.solver, UctSolver) else ("value iteration",)
+        return (f"β = {Beta(self.beta or 0.0, self._beta_origin)}", *solving)
 
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "exact":

@@ -3,9 +3,11 @@
 experiments/studies/tables.py decides which entries a table has and compares them; here they become words.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pomdplite.experiments.episodes.evaluate import Evaluation
 from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.studies.published import Published
 from pomdplite.experiments.studies.results import Results
@@ -88,6 +90,16 @@ def marks_text(best: str) -> str:
     return f"{best}: highest mean of the column. †: not significantly worse at the {100 * LEVEL:g}% level ({TEST})."
 
 
+def mark(evaluation: Evaluation) -> str:
+    """What stands behind the return of a planner whose search did not close."""
+    return "‡" if evaluation.not_closed else ""
+
+
+def mark_text(evaluations: Sequence[Evaluation]) -> list[str]:
+    """What the mark means, if it occurs."""
+    return ["‡: the search did not close, so the optimal return may be higher."] if any(map(mark, evaluations)) else []
+
+
 def _cells(column: Column, i: int, reasons: list[str]) -> list[GridCell]:
     """Row i of a column: the return, and the success rate where the column has one."""
     entry = column.entries[i]
@@ -98,7 +110,7 @@ def _cells(column: Column, i: int, reasons: list[str]) -> list[GridCell]:
         reason = entry.result.reason
         cell = GridCell("…") if reason is None else GridCell("–", reason=1 + reasons.index(reason))
         return [cell, GridCell("")] if column.success else [cell]
-    text = number_text(e.mean, e.stderr, column.digits) + ("" if entry.finished else f" ({len(e.episodes)})")
+    text = number_text(e.mean, e.stderr, column.digits) + mark(e) + ("" if entry.finished else f" ({len(e.episodes)})")
     cells = [GridCell(text, entry.best and len(column.played) > 1, entry.equal)]
     if column.success:
         cells.append(GridCell("" if e.success_rate is None else _rate(e.success_rate)))
@@ -130,4 +142,5 @@ def _notes(table: StudyTable, results: Results) -> list[str]:
             f"The study is unfinished: {table.unfinished} of {len(table.entries)} entries lack episodes. "
             "Episodes so far are in parentheses; …: none yet."
         )
+    notes += mark_text([e.evaluation for e in table.entries if e.evaluation is not None])
     return [*notes, *results.notes]

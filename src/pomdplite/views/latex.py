@@ -12,8 +12,8 @@ _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "[": "{[}", "*": "{*}", '"': "''", "±": r"$\pm$", "−": "$-$", "–": "--", "…": r"\dots{}",
-    "†": r"$^\dagger$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "·": r"$\cdot$", "→": r"$\to$",
-    "∞": r"$\infty$", "√": r"$\surd$", **{letter: rf"$\{name}$" for letter, name in _GREEK.items()},
+    "†": r"$^\dagger$", "‡": r"$^\ddagger$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "·": r"$\cdot$",
+    "→": r"$\to$", "∞": r"$\infty$", "√": r"$\surd$", **{letter: rf"$\{name}$" for letter, name in _GREEK.items()},
 }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def latex_table(g: Grid) -> str:
     def entry(cell: GridCell) -> str:
         if not cell.text or cell.text in "–…":
             return latex_text(cell.text) + (f"$^{{{cell.reason}}}$" if cell.reason is not None else "")
-        number = cell.text.replace("±", r"\pm").replace("%", r"\%")
+        number = cell.text.replace("±", r"\pm").replace("%", r"\%").replace("‡", r"{}^{\ddagger}{}")
         if cell.cited:
             return rf"$\mathit{{{number}}}$"
         return rf"$\mathbf{{{number}}}$" if cell.best else f"${number}" + (r"^{\dagger}$" if cell.equal else "$")

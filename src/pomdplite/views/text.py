@@ -21,6 +21,7 @@ from pomdplite.model.model import Model
 from pomdplite.model.spaces import Population
 from pomdplite.planners import Decision
 from pomdplite.planners.sarsop.solver import SarsopProgress
+from pomdplite.views.grid import mark, mark_text
 from pomdplite.views.terminal import print_in_full
 
 _BAR = 20  # characters of a bar for probability 1
@@ -130,9 +131,9 @@ class Comparison(NamedTuple):
 
 def comparison_table(rows: Sequence[Comparison]) -> Table:
     """Planners on the same episodes, each with its paired difference from the first."""
-    first = rows[0].evaluation
+    first, evaluations = rows[0].evaluation, [row.evaluation for row in rows]
     title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    table = _marked_table(title, evaluations)
     for column in ("planner", "return", f"vs. {first.planner}, 95%", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", overflow="fold")
     for e, difference in rows:
@@ -141,10 +142,16 @@ def comparison_table(rows: Sequence[Comparison]) -> Table:
             low, high = difference.ci95
             gap = f"{difference.mean:+.2f} [{low:+.2f}, {high:+.2f}]"
         success = "–" if e.success_rate is None else f"{100 * e.success_rate:.3g}%"
-        table.add_row(
-            e.planner, f"{e.mean:.2f} ± {e.stderr:.2f}", escape(gap), f"{1000 * e.seconds_per_step:.2f}", success
-        )  # fmt: skip
+        mean = f"{e.mean:.2f} ± {e.stderr:.2f}{mark(e)}"
+        table.add_row(e.planner, mean, escape(gap), f"{1000 * e.seconds_per_step:.2f}", success)
     return table
+
+
+def _marked_table(title: str, evaluations: Sequence[Evaluation]) -> Table:
+    """An empty table; below it, what the marks at its numbers mean."""
+    notes = "\n".join(mark_text(evaluations)) or None
+    return Table(title=title, title_justify="left", caption=notes, caption_justify="left", box=box.SIMPLE_HEAD,
+                 padding=(0, 1))  # fmt: skip
 
 
 def _episodes(e: Evaluation) -> str:
@@ -155,7 +162,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """Planners on one problem, one per row."""
     first = evaluations[0]
     title = f"{first.problem}, {_episodes(first)}, seed {first.seed}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    table = _marked_table(title, evaluations)
     for column in ("planner", "β", "return", "95% interval", "steps", "ms/step", "success"):
         table.add_column(column, justify="left" if column == "planner" else "right", overflow="fold")
     for e in evaluations:
@@ -163,7 +170,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
         table.add_row(
             e.planner,
             "–" if beta is None else f"{beta:g}",
-            f"{e.mean:.2f}" + (f" ± {e.stderr:.2f}" if many else ""),
+            f"{e.mean:.2f}" + (f" ± {e.stderr:.2f}" if many else "") + mark(e),
             f"{e.ci95[0]:.2f} … {e.ci95[1]:.2f}" if many else "–",
             f"{e.steps_mean:.1f}",
             f"{1000 * e.seconds_per_step:.2f}",

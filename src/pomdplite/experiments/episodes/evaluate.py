@@ -17,7 +17,7 @@ from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.statistics import Difference, paired_differences, standard_error, t_interval
 from pomdplite.model.model import Model
 from pomdplite.planners import make_planner
-from pomdplite.planners.base import Planner
+from pomdplite.planners.base import NOT_CLOSED, Planner
 from pomdplite.worlds import Scenario, WorldMaker
 
 
@@ -100,6 +100,11 @@ class Evaluation:
                 first, count = counted.get(pattern, (note, 0))
                 counted[pattern] = (first, count + 1)
         return dict(counted.values())
+
+    @property
+    def not_closed(self) -> int:
+        """Number of episodes in which an optimal planner's search did not close, so that it may have been worse."""
+        return sum(any(note.startswith(NOT_CLOSED) for note in e.notes) for e in self.episodes)
 
     def difference(self, other: "Evaluation") -> Difference:
         """Mean paired difference of returns to another planner on the same episodes."""
