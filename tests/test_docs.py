@@ -45,10 +45,32 @@ def test_tutorial(tmp_path, monkeypatch, capsys):
     assert scope["decision"].name == "west"
     printed = capsys.readouterr().out
     for claimed in re.findall(
-        r"^(?:pomdp-lite|mean-mdp|bayes-optimal|west|east) .*$", (ROOT / "docs/tutorial.md").read_text(), re.M
+        r"^(?:pomdp-lite|mean-mdp|bayes-optimal|west|east|\[0\.) ?.*$", (ROOT / "docs/tutorial.md").read_text(), re.M
     ):
         assert claimed in printed, f"the tutorial shows {claimed!r}, but its code printed:\n{printed}"
     assert list((tmp_path / "pictures").glob("*.png"))
+
+
+def test_the_page_about_your_own_loop(tmp_path, monkeypatch, capsys):
+    scope = run_blocks("docs/in-your-own-loop.md", tmp_path, monkeypatch)
+    assert scope["planner"].belief.marginals()[0][0] > 0.99  # heard on the left three times
+    assert scope["sure"].belief.marginals()[0].tolist() == [0.75, 0.25]  # recovered from the surprise
+    printed = capsys.readouterr().out
+    assert "observing 'hear-right' is impossible after 'listen'" in printed
+    lift = scope["lift"]
+    assert 2.2 < lift.belief.mean()["mass"] < 2.9 and lift.belief.quantile(0.95)["mass"] > 3.5
+    assert printed.strip().endswith("value iteration")
+
+
+def test_the_examples_of_which_planner_when(monkeypatch, capsys):
+    """Every planner of the page's tables plays or says why it cannot; the page shows the script's rows."""
+    monkeypatch.setattr(sys, "argv", ["which_planner.py", "2"])
+    runpy.run_path(str(ROOT / "examples" / "which_planner.py"), run_name="__main__")
+    printed, page = capsys.readouterr().out.splitlines(), (ROOT / "docs/which-planner.md").read_text()
+    assert len(printed) == 3 * 6
+    for line in printed:
+        first = line.split()[0]
+        assert f"\n`{first[:-1]}`: " in page if first.endswith(",") else page.count(f"\n{first} ") == 3, line
 
 
 def test_readme(tmp_path, monkeypatch):
@@ -95,7 +117,7 @@ EXAMPLES = {
 
 
 def test_every_example_is_tested():
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == {*EXAMPLES, "demo.py"}
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == {*EXAMPLES, "demo.py", "which_planner.py"}
 
 
 @pytest.mark.parametrize("script", EXAMPLES)
