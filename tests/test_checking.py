@@ -293,8 +293,7 @@ def test_a_missing_parameter_is_explained_alike_by_checking_and_compiling():
 
     said = "m has no parameter 'stride': set it as a number or numeric array on the model (self.stride = ...)."
     (finding,) = pl.check_model(Walk()).findings
-    where = "x = (position=0.0 steps=0), theta: drift=0.125, action 'wait'"
-    assert finding.message == f"reward failed at {where}: {said}"
+    assert said in finding.message
     with pytest.raises(pl.ModelError) as running:
         pl.evaluate(Walk(), episodes=1)
     with pytest.raises(pl.ModelError) as compiling:
