@@ -68,7 +68,7 @@ def test_prior_is_uniform_over_valid_boards():
 
 
 EXAMPLES, CELLS, ERROR_RATE = 25, 25, 1e-4  # the rate at which a correct belief fails the test below
-# Copies are correlated until they have moved apart. Over 60 histories, each replayed with 40 seeds, the variance of a
+# Copies are correlated until they have moved apart. Over 57 histories, each replayed with 40 seeds, the variance of a
 # marginal was at most 2.4 (weighted) and 9.3 (rejection) times that of independent draws.
 CORRELATION = {pl.ParticleBelief: 4, pl.RejectionBelief: 14}
 
