@@ -57,6 +57,11 @@ def allocate_steps(steps: int, pool: int) -> DistinctSteps:
     )
 
 
+def steps_bytes(steps: int, pool: int) -> int:
+    """The memory of arrays for so many steps and pool entries."""
+    return 8 * pool + 44 * steps
+
+
 def grow_steps(distinct: DistinctSteps) -> DistinctSteps:
     """A copy with twice the capacity."""
     bigger = allocate_steps(2 * len(distinct.at), 2 * len(distinct.pool))
@@ -99,10 +104,12 @@ def _rehash(distinct: DistinctSteps) -> None:
 
 
 @inlined
-def largest_step(out: Outcomes) -> int:
-    """The most pool entries that one step can take."""
-    pairs = out.likelihood.shape[0]
-    return out.reward.shape[0] * (1 + out.next.shape[0] + pairs) + 2 * pairs
+def has_room_for(distinct: DistinctSteps, n: int, k: int, e: int) -> bool:
+    """Whether one more step with n values, k next states and e outcomes fits."""
+    return (
+        distinct.counts[STEPS] + 1 < distinct.at.shape[0]
+        and distinct.counts[POOL] + n + k * n + e * n + 2 * e <= distinct.pool.shape[0]
+    )
 
 
 @inlined

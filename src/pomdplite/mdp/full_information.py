@@ -9,26 +9,38 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, inlined, kernel
 from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.bellman import forever
+from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.momdp import Momdp, MomdpArrays
 from pomdplite.mdp.reachable import Graph
 
 MEMORY = 2_000_000_000  # bytes of values
 _MAX_SWEEPS = 100_000
+_BACKUPS = 2_000_000  # of values between two readings of the clock
 
 
-def full_information_values(momdp: Momdp, gamma: float, *, tolerance: float = 1e-9, memory: int = MEMORY) -> Floats:
+def full_information_values(
+    momdp: Momdp, gamma: float, *, memory: int = MEMORY, deadline: Deadline = NO_DEADLINE
+) -> Floats:
     """V_θ(x) as [state, joint value]; the value of END, state 0, is 0."""
-    first = momdp.reachable.graph.first
-    return _values(momdp, np.column_stack([first[:-1], first[1:]]), gamma, tolerance, memory)
+    r, needed = momdp.reachable, 8 * momdp.reachable.states * momdp.values
+    what = f"{momdp.view.model.name}: values for every x and θ ({r.states:,} states × {momdp.values:,} values of θ)"
+    if needed > memory:
+        raise TooLargeError(
+            f"{what} need {memory_limit.text(needed)}; the limit is {memory_limit.text(memory)} (memory)."
+        )
+    memory_limit.require(memory_limit.size(momdp) + needed, what, "use pomcp or despot")
+    first = r.graph.first
+    return _values(momdp, np.column_stack([first[:-1], first[1:]]), gamma, 1e-9, deadline)
 
 
-def policy_values(momdp: Momdp, pairs: Ints, gamma: float, *, tolerance: float = 1e-3, memory: int = MEMORY) -> Floats:
+def policy_values(momdp: Momdp, pairs: Ints, gamma: float, *, deadline: Deadline = NO_DEADLINE) -> Floats:
     """The value of the policy that takes pairs[state] in each state, as [state, joint value].
 
     With a discount, iteration approaches it from below, so the result is a lower bound for any tolerance.
     """
-    return _values(momdp, np.column_stack([pairs, pairs + 1]), gamma, tolerance, memory)
+    return _values(momdp, np.column_stack([pairs, pairs + 1]), gamma, 1e-3, deadline)
 
 
 def repeated_action(momdp: Momdp, action: int) -> Ints:
@@ -49,23 +61,22 @@ def _repeat(graph: Graph, action: int, pairs: Ints) -> None:
         pairs[s] = chosen
 
 
-def _values(momdp: Momdp, choice: Ints, gamma: float, tolerance: float, memory: int) -> Floats:
+def _values(momdp: Momdp, choice: Ints, gamma: float, tolerance: float, deadline: Deadline) -> Floats:
     """The optimal value if each state may choose among the pairs choice[state, 0]:choice[state, 1]."""
     r, name = momdp.reachable, momdp.view.model.name
-    needed = 8 * r.states * momdp.values
-    if needed > memory:
-        raise TooLargeError(
-            f"{name}: values for every x and θ ({r.states:,} states × {momdp.values:,} values of θ) need "
-            f"{needed / 1e9:.1f} GB; the limit is {memory / 1e9:.1f} GB."
-        )
     v, arrays = np.zeros((r.states, momdp.values)), momdp.arrays
     if gamma < 1:
         # Values start low and only increase, so an action that only loops needs to be considered just once.
         v[1:] = _smallest_reward(arrays, r.view.table.offsets, choice) / (1 - gamma)
         _raise_to_loop_values(arrays, choice, v, gamma)
     for first, last in zip(r.components.first[1:-1], r.components.first[2:], strict=True):
+        part = max(1, _BACKUPS * int(last - first) // max(1, momdp.values * int((choice[first:last] @ (-1, 1)).sum())))
         for sweep in range(_MAX_SWEEPS):
-            change = _sweep(arrays, choice, v, int(first), int(last), gamma, sweep % 2 == 1)
+            change, starts = 0.0, range(int(first), int(last), part)
+            for start in reversed(starts) if sweep % 2 == 1 else starts:
+                deadline.check(f"{name}: computing the values of a known θ")
+                end = min(start + part, int(last))
+                change = max(change, _sweep(arrays, choice, v, start, end, gamma, sweep % 2 == 1))
             if change <= tolerance:
                 break
         else:

@@ -14,6 +14,8 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
 from pomdplite.errors import TooLargeError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.outcomes import row_of
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
@@ -65,7 +67,9 @@ class Momdp:
         return MomdpArrays(graph=self.reachable.graph, distinct=self.reachable.distinct, joint=self.joint)
 
 
-def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT) -> Momdp:
+def momdp_form(
+    model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT, deadline: Deadline = NO_DEADLINE
+) -> Momdp:
     """The mixed-observability form of a model; TooLargeError if it has too many states or joint values."""
     hidden = model.hidden
     if not isinstance(hidden, Hidden):
@@ -75,16 +79,25 @@ def momdp_form(model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LI
             f"{model.name}: the hidden parameter has {hidden.size:,} joint values; the limit is {values:,}."
         )
     view = model.compiled_form.kernel_view().present_form()
-    reachable = build(view, view.root(), limit=limit)
+    reachable = build(view, view.root(), limit=limit, deadline=deadline)
     sizes = np.diff(view.table.offsets)
     if view.table.joint:
         stride = np.array([1, hidden.size], np.int64)
     else:
         stride = np.append(np.cumprod(np.append(sizes[1:-1], 1)[::-1])[::-1], hidden.size).astype(np.int64)
-    pairs = reachable.state_actions
-    later, edge = np.zeros((pairs, int(sizes.max())), np.int32), np.zeros(pairs, np.int64)
+    pairs, widest = reachable.state_actions, int(sizes.max())
+    memory.require(
+        memory.size(reachable) + pairs * (4 * widest + 8),
+        f"{model.name}: listing how {widest:,} values of θ change in {pairs:,} state-actions", "use pomcp or despot",
+    )  # fmt: skip
+    later, edge = np.zeros((pairs, widest), np.int32), np.zeros(pairs, np.int64)
     theta = np.zeros((1, view.table.theta.shape[1]), np.uint64)
-    _list_changes(view.kernel_model, reachable.graph, reachable.distinct, later, edge, theta)
+    clock, done = deadline.batches(), 1
+    while done < reachable.states:
+        deadline.check(f"{model.name}: listing how the hidden value changes")
+        last = min(done + clock.portion(done), reachable.states)
+        _list_changes(view.kernel_model, reachable.graph, reachable.distinct, later, edge, theta, done, last)
+        done = last
     return Momdp(
         view=view,
         reachable=reachable,
@@ -103,10 +116,11 @@ def product_of(marginals: list[Floats]) -> Floats:
 
 @kernel
 def _list_changes(
-    model: KernelModel, graph: Graph, distinct: DistinctSteps, later: Small, edge: Ints, theta: Words
-) -> None:
-    """Fill `later` and `edge`. Building the graph has already checked the model for faults."""
-    for s in range(1, graph.states.shape[0]):
+    model: KernelModel, graph: Graph, distinct: DistinctSteps, later: Small, edge: Ints, theta: Words, first_state: int,
+    last_state: int,
+) -> None:  # fmt: skip
+    """Fill `later` and `edge` for some states. Building the graph has already checked the model for faults."""
+    for s in range(first_state, last_state):
         at = graph.first_edge[s]
         for pair in range(graph.first[s], graph.first[s + 1]):
             edge[pair] = at

@@ -12,6 +12,7 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Floats, Ints, Words, inlined
+from pomdplite.mdp import memory
 
 FULL = -1  # no room for another next state; returned in place of a count
 _DOMAIN = int(FaultKind.DOMAIN)
@@ -42,6 +43,11 @@ def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
     """Room for up to this many distinct next states."""
     n = int(np.max(np.diff(model.offsets)))
     pairs = branches * (model.observations + 1)
+    memory.require(
+        8 * ((branches + pairs) * (n + 2) + branches * model.s_words),
+        f"listing what may follow an action ({branches:,} next states × {model.observations:,} observations × {n:,} "
+        "values of θ)", "declare fewer observations or hidden values",
+    )  # fmt: skip
     theta_words = model.theta.shape[1]
     return Outcomes(
         reward=np.zeros(n),

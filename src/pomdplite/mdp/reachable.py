@@ -6,7 +6,9 @@ all terminal states.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +17,17 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.errors import ModelError, TooLargeError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.components import Components, StateActions, arrange
 from pomdplite.mdp.distinct_steps import (
-    POOL,
     STEPS,
     DistinctSteps,
     allocate_steps,
     grow_steps,
+    has_room_for,
     intern_step,
-    largest_step,
+    steps_bytes,
 )
 from pomdplite.mdp.hash_table import empty_table, row_slot
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
@@ -32,7 +36,9 @@ from pomdplite.model.compiled import KernelView
 log = logging.getLogger("pomdplite")
 
 STATE_LIMIT = 1_000_000  # states; takes about half a gigabyte for a problem like RockSample
-_BATCH = 20_000  # states expanded per kernel call, so that Ctrl-C is noticed
+_MOST_FIRST_NUMBERS = 1 << 20  # of distinct steps, for which there is room from the beginning
+_FIRST_STATES = 1024  # for which there is room from the beginning
+_INSTEAD = "use a planner that lists no states (pomcp or despot)"
 
 # Why the expanding kernel returned.
 DONE, PAUSED, STATE_BUFFER_FULL, EDGE_BUFFER_FULL, STEP_BUFFER_FULL, OUTCOME_BUFFER_FULL, FAULTY = range(7)
@@ -121,17 +127,19 @@ class GrowingGraph(NamedTuple):
     state_actions: StateActions
 
 
-def build(view: KernelView, root: Words, *, limit: int = STATE_LIMIT) -> Reachable:
+def build(view: KernelView, root: Words, *, limit: int = STATE_LIMIT, deadline: Deadline = NO_DEADLINE) -> Reachable:
     """The graph of all states reachable from `root`. The model's numbers are checked along the way."""
-    growing, distinct = _explore(view, root, limit)
+    check = partial(deadline.check, f"{view.model.name}: listing its reachable states")
+    growing, distinct = _explore(view, root, limit, deadline, check)
     if growing.counts[STATES] > limit or growing.counts[EXPANDED] < growing.counts[STATES]:
         raise TooLargeError(f"{view.model.name} has more than {limit:,} reachable states.")
     return _finish(view, growing, distinct)
 
 
-def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
+def reward_range(view: KernelView, states: int = 2000, *, deadline: Deadline = NO_DEADLINE) -> tuple[float, float]:
     """The smallest and the largest reward among the first reachable states."""
-    _, distinct = _explore(view, view.root(), states)
+    what, instead = f"{view.model.name}: finding the range of its rewards", "set the model's beta and return_range"
+    _, distinct = _explore(view, view.root(), states, deadline, partial(deadline.check, what, instead=instead))
     offsets, low, high = view.kernel_model.offsets, np.inf, -np.inf
     for r in range(int(distinct.counts[STEPS])):
         component = distinct.component[r]
@@ -140,8 +148,10 @@ def reward_range(view: KernelView, states: int = 2000) -> tuple[float, float]:
     return low, high
 
 
-def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, DistinctSteps]:
-    """Expand states in the order of discovery until none is left or the limit is exceeded.
+def _explore(
+    view: KernelView, root: Words, limit: int, deadline: Deadline, check: Callable[..., None]
+) -> tuple[GrowingGraph, DistinctSteps]:
+    """Expand states in the order of discovery until none is left or the limit is exceeded; `check` ends it in time.
 
     A single (s, a) with more next states than the limit exceeds it, too.
     """
@@ -149,21 +159,33 @@ def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, D
     if abi.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the initial state x = ({view.describe(root)}) is terminal.")
     out = allocate_outcomes(model, max(4, model.next_states))
-    distinct, growing = allocate_steps(256, 4096), _allocate_graph(model, 1024, 8192)
+    memory.require(
+        graph_bytes(model, _FIRST_STATES, 8192), f"{view.model.name}: {_FIRST_STATES:,} of its states", _INSTEAD
+    )
+    numbers = min(_MOST_FIRST_NUMBERS, 4 * model.actions * len(out.reward))  # so that few states are expanded twice
+    distinct, growing = allocate_steps(256, max(4096, numbers)), _allocate_graph(model, _FIRST_STATES, 8192)
     growing.counts[:] = (2, 1, 0, 0)  # END counts as found and expanded
     growing.states[1] = root
     _fill_table(growing.states[:2], growing.table)
+    clock, took = deadline.batches(), 0.0
     while growing.counts[STATES] <= limit:
-        pause = int(growing.counts[EXPANDED]) + min(_BATCH, limit)
-        status = _expand(model, growing, distinct, out, pause)
+        expanded = int(growing.counts[EXPANDED])
+        began = deadline.elapsed
+        check(ahead=took)
+        status = _expand(model, growing, distinct, out, expanded + min(clock.portion(expanded), limit))
         view.raise_fault()
+        took = deadline.elapsed - began
         if status == DONE:
             break
+        states, edges = len(growing.states), len(growing.state_actions.next)
         if status == STATE_BUFFER_FULL:
+            _require(view, growing, distinct, graph_bytes(model, 2 * states, edges))
             growing = _grow(model, growing, states=2, edges=1)
         elif status == EDGE_BUFFER_FULL:
+            _require(view, growing, distinct, graph_bytes(model, states, 2 * edges))
             growing = _grow(model, growing, states=1, edges=2)
         elif status == STEP_BUFFER_FULL:
+            _require(view, growing, distinct, steps_bytes(2 * len(distinct.at), 2 * len(distinct.pool)))
             distinct = grow_steps(distinct)
         elif status == OUTCOME_BUFFER_FULL:
             if out.next.shape[0] > limit:
@@ -172,9 +194,24 @@ def _explore(view: KernelView, root: Words, limit: int) -> tuple[GrowingGraph, D
     return growing, distinct
 
 
+def _require(view: KernelView, growing: GrowingGraph, distinct: DistinctSteps, more: int) -> None:
+    """Raise TooLargeError if the graph and so many bytes more do not fit."""
+    states, steps = int(growing.counts[STATES]), int(distinct.counts[STEPS])
+    what = (
+        f"{view.model.name}: the graph of its reachable states ({states:,} states and {steps:,} distinct steps so far)"
+    )
+    memory.require(memory.size(growing, distinct) + more, what, _INSTEAD)
+
+
+def graph_bytes(model: KernelModel, states: int, edges: int) -> int:
+    """The memory of a graph with this capacity."""
+    return states * (8 * model.s_words + 16 + 16) + 12 * edges
+
+
 def _finish(view: KernelView, growing: GrowingGraph, distinct: DistinctSteps) -> Reachable:
     """Renumber the states by component."""
     n, pairs, edges = (int(growing.counts[i]) for i in (STATES, PAIRS, EDGES))
+    _require(view, growing, distinct, graph_bytes(view.kernel_model, 2 * n, edges))
     found = growing.state_actions
     arranged = arrange(
         view.kernel_model,
@@ -254,11 +291,6 @@ def _expand(model: KernelModel, growing: GrowingGraph, distinct: DistinctSteps, 
             return STATE_BUFFER_FULL
         if counts[EDGES] + branches > growing.state_actions.next.shape[0]:
             return EDGE_BUFFER_FULL
-        if (
-            distinct.counts[STEPS] + model.actions >= distinct.at.shape[0]
-            or distinct.counts[POOL] + model.actions * largest_step(out) > distinct.pool.shape[0]
-        ):
-            return STEP_BUFFER_FULL
         status = _expand_state(model, growing, distinct, out, counts[EXPANDED])
         if status != DONE:
             return status
@@ -277,6 +309,8 @@ def _expand_state(model: KernelModel, growing: GrowingGraph, distinct: DistinctS
         if k == FULL:
             return OUTCOME_BUFFER_FULL
         n = model.offsets[component + 1] - model.offsets[component]
+        if not has_room_for(distinct, n, k, e):
+            return STEP_BUFFER_FULL
         listed.action[pair] = a
         listed.step[pair] = intern_step(distinct, component, n, k, e, out)
         pair += 1

@@ -10,6 +10,7 @@ import numpy as np
 
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
+from pomdplite.mdp import memory
 from pomdplite.mdp.bellman import forever
 from pomdplite.mdp.hash_table import empty_table, row_slot
 from pomdplite.mdp.outcomes import Outcomes
@@ -20,6 +21,8 @@ END = 0  # the node that stands for all terminal states
 
 # Indices into SearchGraph.counts.
 NODES, PAIRS, EDGES, SIMULATION = range(4)
+
+_FEWEST_NODES = 1000
 
 
 class SearchGraph(NamedTuple):
@@ -46,7 +49,13 @@ class SearchGraph(NamedTuple):
 
 
 def allocate_search_graph(model: KernelModel, nodes: int, pairs: int) -> SearchGraph:
-    """An empty graph for up to this many nodes and pairs. The operating system maps memory only as it is used."""
+    """An empty graph for up to this many nodes and pairs. The operating system maps memory only as it is used.
+
+    Where the limit on memory is too low for all of it, every array is shorter in proportion.
+    """
+    node = 8 * model.s_words + 48 + 72 * pairs / nodes
+    fits = memory.capacity(nodes, node, "nodes of the search graph", fewest=min(nodes, _FEWEST_NODES))
+    nodes, pairs = fits, pairs * fits // nodes
     edges = 2 * pairs
     return SearchGraph(
         counts=np.zeros(4, np.int64),

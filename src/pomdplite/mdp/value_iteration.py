@@ -17,6 +17,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.mdp.action_values import allocate_bonus_workspace, root_action_values
 from pomdplite.mdp.bellman import InternalMdp, action_value_if_repeated, forever
+from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.components import Components
 from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
 from pomdplite.mdp.reachable import STATE_LIMIT, Reachable, build
@@ -27,8 +28,13 @@ from pomdplite.model.compiled import KernelView
 TOLERANCE = 1e-6  # largest error of a value, in units of reward
 _MAX_SWEEPS = 20_000  # per component without discount; then the component is examined for an unbounded loop
 _MAX_SWEEPS_DISCOUNTED = 100_000_000  # with a discount every component converges
-_CONVERGED = -1
+_PAIRS = 20_000_000  # state-actions evaluated between two readings of the clock
+_CONVERGED, _PAUSED = -1, -2  # in the place of a component that does not converge
 _UNBOUNDED = -1.0
+
+# Indices into _Workspace.at and _Workspace.largest.
+_COMPONENT, _SWEEP, _SOLVED = range(3)
+_RESIDUAL, _CHANGE = range(2)
 
 
 class _Workspace(NamedTuple):
@@ -38,6 +44,8 @@ class _Workspace(NamedTuple):
     fixed: Floats  # [state] the best of the actions whose value is known before the component is solved
     reach: Flags  # [component] whether it can be reached from the current state
     moved: Flags  # [component] whether a value in it has changed
+    at: Ints  # [3] the component and the sweep at which solving goes on, and the states solved; 0 to begin anew
+    largest: Floats  # [2] the largest residual of all components, and the largest change of the one being solved
 
 
 class _Stopping(NamedTuple):
@@ -50,8 +58,11 @@ class _Stopping(NamedTuple):
 class ValueIteration:
     """Value iteration on one graph that keeps the values from one belief to the next."""
 
-    def __init__(self, reachable: Reachable, gamma: float, beta: float, *, tolerance: float = TOLERANCE) -> None:
-        self.reachable, self.gamma, self.beta = reachable, gamma, beta
+    def __init__(
+        self, reachable: Reachable, gamma: float, beta: float, *, tolerance: float = TOLERANCE,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> None:  # fmt: skip
+        self.reachable, self.gamma, self.beta, self.deadline = reachable, gamma, beta, deadline
         self._mdp = InternalMdp(
             graph=reachable.graph,
             distinct=reachable.distinct,
@@ -66,6 +77,8 @@ class ValueIteration:
             fixed=np.zeros(states),
             reach=np.zeros(components, np.bool_),
             moved=np.zeros(components, np.bool_),
+            at=np.zeros(3, np.int64),
+            largest=np.zeros(2),
         )
         self._bonus_work = allocate_bonus_workspace(states)
         # A residual r leaves an error of at most r γ / (1 − γ).
@@ -118,30 +131,35 @@ class ValueIteration:
             if changed == 0:
                 return 0, 0.0
         self._evaluate(b)
-        root = int(components.of[state])
-        stuck, solved, residual = _solve_components(
-            self._mdp, components, root, changed, self._belief is None, self._work, self._stopping
-        )
+        root, everything = int(components.of[state]), self._belief is None
+        self._belief = None  # until all components are solved
+        self._work.at[:] = 0
+        while (
+            stuck := _solve_components(self._mdp, components, root, changed, everything, self._work, self._stopping)
+        ) == _PAUSED:
+            self.deadline.check(f"{self.reachable.view.model.name}: value iteration")
         if stuck != _CONVERGED or self.values[state] == -np.inf:
-            self._belief = None
             component = int(stuck) if stuck != _CONVERGED else root
             raise not_converging_error(self.reachable, self._mdp, component, self.values, _MAX_SWEEPS)
         self._belief = b.copy()
-        return int(solved), float(residual)
+        return int(self._work.at[_SOLVED]), float(self._work.largest[_RESIDUAL])
 
 
 class ExactSolver:
     """Solves the internal-reward MDP by value iteration on every state reachable from the model's initial state."""
 
     def __init__(
-        self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT
-    ) -> None:
+        self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> None:  # fmt: skip
         self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
-        self._build(view.root())
+        self._build(view.root(), deadline)
 
-    def _build(self, root: Words) -> None:
-        self.reachable = build(self.view, root, limit=self.limit)
-        self.iteration = ValueIteration(self.reachable, self.gamma, self.beta, tolerance=self.tolerance)
+    def _build(self, root: Words, deadline: Deadline) -> None:
+        self.reachable = build(self.view, root, limit=self.limit, deadline=deadline)
+        self.iteration = ValueIteration(
+            self.reachable, self.gamma, self.beta, tolerance=self.tolerance, deadline=deadline
+        )  # fmt: skip
 
     def reset(self, prior: Floats, seed: int) -> None:
         """Start from the solution for the prior."""
@@ -149,9 +167,10 @@ class ExactSolver:
 
     def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
         """Solve for the belief b all that s can reach."""
+        self.iteration.deadline = self.iteration.deadline.again()
         state = self.reachable.find(s)
         if state < 0:  # a world other than the model led to a state that the model never reaches
-            self._build(s)
+            self._build(s, self.iteration.deadline)
             state = self.reachable.find(s)
         return self.iteration.solve_at(state, b)
 
@@ -190,65 +209,96 @@ def _mark_reach(components: Components, root: int, reach: Flags) -> None:
 def _solve_components(
     mdp: InternalMdp, components: Components, root: int, changed: np.uint64, everything: bool, work: _Workspace,
     stopping: _Stopping,
-) -> tuple[int, int, float]:  # fmt: skip
-    """Solve what the belief change affects, successors first: (_CONVERGED or the component that does not converge,
-    states solved, largest residual)."""
-    _mark_reach(components, root, work.reach)
-    solved, residual = 0, 0.0
-    for c in range(1, root + 1):
-        work.moved[c] = False
-        if not work.reach[c]:
-            continue
-        needed = everything or (components.touch[c] & changed) != np.uint64(0)
-        for i in range(components.first_next[c], components.first_next[c + 1]):
-            needed = needed or work.moved[components.next[i]]
-        if not needed:
-            continue
+) -> int:  # fmt: skip
+    """Solve what the belief change affects, successors first: _CONVERGED, or the component that does not converge.
+
+    _PAUSED if it took long: to be called again.
+    """
+    if work.at[_COMPONENT] == 0:
+        _mark_reach(components, root, work.reach)
+        work.at[_COMPONENT] = 1
+        work.largest[_RESIDUAL] = 0.0
+    evaluated = 0
+    for c in range(work.at[_COMPONENT], root + 1):
         first, last = components.first[c], components.first[c + 1]
-        converged, left, change = _solve_component(mdp, first, last, work, stopping)
-        if not converged and mdp.gamma == 1.0 and no_way_out(mdp, first, last, work.v):
+        work.at[_COMPONENT] = c
+        if work.at[_SWEEP] == 0:
+            if evaluated >= _PAIRS:
+                return _PAUSED
+            work.moved[c] = False
+            if not work.reach[c]:
+                continue
+            needed = everything or (components.touch[c] & changed) != np.uint64(0)
+            for i in range(components.first_next[c], components.first_next[c + 1]):
+                needed = needed or work.moved[components.next[i]]
+            if not needed:
+                continue
+        evaluated += mdp.graph.first[last] - mdp.graph.first[first]
+        left, evaluated = _solve_component(mdp, first, last, work, stopping, evaluated)
+        if work.at[_SWEEP] > 0:
+            return _PAUSED
+        if left == np.inf and mdp.gamma == 1.0 and no_way_out(mdp, first, last, work.v):
             for state in range(first, last):
                 work.v[state] = -np.inf  # every way to stay costs forever, and none leads out
-            converged, left, change = True, 0.0, np.inf
-        if not converged:
-            return c, solved, left
-        work.moved[c] = change > 0.0
-        solved += last - first
-        residual = max(residual, left)
-    return _CONVERGED, solved, residual
+            left, work.largest[_CHANGE] = 0.0, np.inf
+        if left == np.inf:
+            return c
+        work.moved[c] = work.largest[_CHANGE] > 0.0
+        work.at[_SOLVED] += last - first
+        work.largest[_RESIDUAL] = max(work.largest[_RESIDUAL], left)
+    return _CONVERGED
 
 
 @inner
 def _solve_component(
-    mdp: InternalMdp, first: int, last: int, work: _Workspace, stopping: _Stopping
-) -> tuple[bool, float, float]:
-    """Value iteration on one component: (whether it converged, residual, largest change of a value)."""
-    v, inner, change = work.v, False, 0.0
+    mdp: InternalMdp, first: int, last: int, work: _Workspace, stopping: _Stopping, evaluated: int
+) -> tuple[float, int]:
+    """Value iteration on one component: the residual, infinite if it does not converge; and state-actions evaluated.
+
+    The largest change of a value is in work.largest. If it takes long, it ends with the next sweep in work.at, and goes
+    on from there when it is called again.
+    """
+    if work.at[_SWEEP] == 0:
+        finite, inner = _begin_component(mdp, first, last, work)
+        if not (finite and inner):
+            return 0.0 if finite else np.inf, evaluated
+    left = np.inf
+    for sweep in range(work.at[_SWEEP], stopping.max_sweeps):
+        if evaluated >= _PAIRS and sweep > 0:
+            work.at[_SWEEP] = sweep
+            return left, evaluated
+        evaluated += mdp.graph.first[last] - mdp.graph.first[first]
+        left = _sweep(mdp, first, last, work, sweep % 2 == 1)
+        if left == _UNBOUNDED:
+            break
+        work.largest[_CHANGE] = max(work.largest[_CHANGE], left)
+        if left <= stopping.residual:
+            work.at[_SWEEP] = 0
+            return left, evaluated
+    work.at[_SWEEP] = 0
+    return np.inf, evaluated
+
+
+@inlined
+def _begin_component(mdp: InternalMdp, first: int, last: int, work: _Workspace) -> tuple[bool, bool]:
+    """The values that are final before any sweep: whether they are finite, and whether sweeps are needed."""
+    v, inner = work.v, False
+    work.largest[_CHANGE] = 0.0
     for s in range(first, last):
         best = _best_leaving_action(mdp, s, v)
         if best == np.inf:
-            return False, np.inf, np.inf
+            return False, False
         work.fixed[s] = best
         if mdp.graph.split[s] > mdp.graph.first[s]:
             inner = True
         elif v[s] != best:
-            change = max(change, abs(v[s] - best))
+            work.largest[_CHANGE] = max(work.largest[_CHANGE], abs(v[s] - best))
             v[s] = best
-    if not inner:
-        return True, 0.0, change
-    if mdp.gamma == 1.0:
+    if inner and mdp.gamma == 1.0:
         for s in range(first, last):
             v[s] = 0.0  # without discount, an old value could sustain itself in a loop without reward
-        change = np.inf
-    left = np.inf
-    for sweep in range(stopping.max_sweeps):
-        left = _sweep(mdp, first, last, work, sweep % 2 == 1)
-        if left == _UNBOUNDED:
-            return False, np.inf, np.inf
-        change = max(change, left)
-        if left <= stopping.residual:
-            return True, left, change
-    return False, left, change
+        work.largest[_CHANGE] = np.inf
+    return True, inner
 
 
 @inlined
