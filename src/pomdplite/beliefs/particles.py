@@ -94,10 +94,9 @@ class ParticleBelief(PopulationBelief):
         self._theta[:] = self._theta[resample(self._probabilities[:n], self._stream)]
         self._probabilities[:n] = 1.0 / n
 
-    def _move(self, x: Words, sweeps: int) -> int:
-        changed = super()._move(x, sweeps)
-        self.acceptance = changed / (self.count * sweeps)
-        return changed
+    def _move(self, x: Words, sweeps: int) -> float:
+        self.acceptance = super()._move(x, sweeps)
+        return self.acceptance
 
     def sample(self, stream: Words) -> Any:
         """A record of θ drawn from the belief."""

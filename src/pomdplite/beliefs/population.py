@@ -6,9 +6,14 @@ from its prior and accepts it according to the likelihood of the history (Metrop
 
 If no particle explains a step, the filter moves the previous particles, and then new draws from the prior, until some
 explain the whole history. It reports this in `notes`. If it finds none, the belief stays as it was.
+
+Where an update may take only so long (`update_budget`), moves and recovery end early: particles that were not moved in
+time stay as they are, and a belief that was not recovered in time stays as it was, with a note.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,12 +25,14 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
 from pomdplite.errors import ImpossibleObservationError, UsageError
+from pomdplite.mdp.budget import Clock
 from pomdplite.mdp.outcomes import Outcomes
 from pomdplite.mdp.sampling import History, distinct, history_log_probability, pick
 from pomdplite.model.compiled import KernelView, draw_prior
 from pomdplite.model.records import from_words
 
 _FEW = 0.02  # share of the particles that is too small for a belief to rest on
+_MOVING_SHARE = 0.5  # of an update's time
 RECOVERY_ROUNDS = 60  # of moving and weighing, for each source of particles, before recovery gives up
 _SOURCES = ("the previous particles", "new draws from the prior")
 
@@ -92,16 +99,36 @@ class PopulationBelief(Belief):
             draw_prior(model, theta, len(theta), stream)
             self.view.raise_fault()
 
-    def _move(self, x: Words, sweeps: int) -> int:
-        """Move every particle this many times; return how many moves changed one."""
-        model, theta = self.view.kernel_model, self._theta
+    def _part_of_update(self, share: float) -> Clock:
+        """A clock for this share of an update's time."""
+        seconds = self.update_budget.seconds
+        return replace(self.update_budget, seconds=None if seconds is None else share * seconds).start()
+
+    def _in_time(self, clock: Clock) -> Iterator[slice]:
+        """All particles, in slices for as long as there is time."""
+        if clock.budget.seconds is None:
+            yield slice(0, self.count)
+            return
+        done = 0
+        while done < self.count and (count := clock.portion(done)) > 0:
+            yield slice(done, min(done + count, self.count))
+            done += count
+
+    def _move(self, x: Words, sweeps: int) -> float:
+        """Move every particle this many times, or as many of them as there is time for; the share that changed one."""
+        model, theta, clock = self.view.kernel_model, self._theta, self._part_of_update(_MOVING_SHARE)
+        changed = tried = 0
         if self.view.listed:
             prior = self.view.table.prior
-            changed = _move_listed(model, self._history, prior, theta, sweeps, self._stream, self._buffer)
+            for part in self._in_time(clock):
+                changed += _move_listed(model, self._history, prior, theta[part], sweeps, self._stream, self._buffer)
+                tried += sweeps * len(theta[part])
         else:
-            changed = _move_all(model, x.reshape(1, -1), theta, sweeps, self._stream)
+            for part in (part for _ in range(sweeps) for part in self._in_time(clock)):
+                changed += _move_all(model, x.reshape(1, -1), theta[part], self._stream)
+                tried += len(theta[part])
         self.view.raise_fault()
-        return int(changed)
+        return changed / max(1, tried)
 
     # ------------------------------------------------------------------ recovery
 
@@ -118,25 +145,43 @@ class PopulationBelief(Belief):
             self.__dict__.update(before.__dict__)
             self._stream = stream
             raise
+        if found == 0:
+            self.__dict__.update(before.__dict__)
+            self._keep(history)
+            return
         self._notes.append(
             f"no particle matched step {history.steps}; {found} of {self.count} were recovered from {source}"
         )
 
+    def _keep(self, history: History) -> None:
+        """Go on with the particles as they are: there was no time to find any that explain the last step."""
+        self._history = history
+        self._notes.append(
+            f"no particle matched step {history.steps} within the time of an update; the belief stays as it was"
+        )
+
     def _search_population(self, y: Words) -> tuple[int, str]:
-        """Move and weigh until some particles explain the history; return how many do, and where they came from."""
+        """Move and weigh until some particles explain the history; return how many do, and where they came from.
+
+        None do if the time is up.
+        """
+        clock = self._part_of_update(1.0)
         for source in _SOURCES:
             if source != _SOURCES[0]:
                 self._draw_prior(self._theta, self._stream)
             for _ in range(RECOVERY_ROUNDS):
                 if self._moves_first:
                     self._move(y, self._recovery_sweeps)
-                logs = np.zeros(self.count)
-                _weigh_history(self.view.kernel_model, self._history, self._theta, logs, self._buffer)
+                logs = np.full(self.count, -np.inf)
+                for part in self._in_time(self._part_of_update(_MOVING_SHARE)):
+                    _weigh_history(self.view.kernel_model, self._history, self._theta[part], logs[part], self._buffer)
                 self.view.raise_fault()
                 if logs.max() > -np.inf:
                     weights = np.exp(logs - logs.max())
                     self._adopt(y, weights / weights.sum())
                     return int(np.isfinite(logs).sum()), source
+                if clock.left <= 0:
+                    return 0, source
                 if not self._moves_first:
                     self._move(y, self._recovery_sweeps)
         raise self._unexplained()
@@ -244,12 +289,11 @@ def _doubled(rows: Any) -> Any:
 
 
 @kernel
-def _move_all(model: KernelModel, x: Words, theta: Words, sweeps: int, stream: Words) -> int:
+def _move_all(model: KernelModel, x: Words, theta: Words, stream: Words) -> int:
     """Apply the model's `move` to every particle; the number of changes."""
     changed = 0
-    for _ in range(sweeps):
-        for t in range(theta.shape[0]):
-            changed += abi.move(model, x, 0, theta, t, stream)
+    for t in range(theta.shape[0]):
+        changed += abi.move(model, x, 0, theta, t, stream)
     return changed
 
 

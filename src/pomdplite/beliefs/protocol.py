@@ -16,6 +16,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import ImpossibleObservationError
 from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
@@ -27,6 +28,8 @@ class Belief(ABC):
 
     States are given as records, dictionaries or tuples, actions and observations by number or name.
     """
+
+    update_budget = Budget(None)  # what one update may take, for beliefs that can end it early; by default no limit
 
     def __init__(self, view: KernelView) -> None:
         self.view = view

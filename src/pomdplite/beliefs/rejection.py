@@ -1,7 +1,8 @@
 """The particle belief of POMCP (Silver and Veness 2010): equally likely draws of θ, updated by rejection.
 
 The next particles are drawn from those whose simulations of the action showed what then happened. Moves make the copies
-differ again (the paper calls it reinvigoration).
+differ again (the paper calls it reinvigoration). Where an update may take only so long, as many particles are simulated
+and moved as there is time for.
 """
 
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ from pomdplite.beliefs.population import (
 )
 from pomdplite.beliefs.protocol import view_of
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Flags, Floats, Small, Words, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, kernel
 from pomdplite.mdp.outcomes import Outcomes
 from pomdplite.mdp.sampling import History, distinct, replay, simulate
 from pomdplite.model.compiled import KernelView
@@ -29,7 +30,9 @@ from pomdplite.model.model import Model
 
 _SWEEPS = 1  # moves of every particle after an update
 _RECOVERY_SWEEPS = 3
+_SIMULATING_SHARE = 0.5  # of an update's time; the rest is for moves
 _NONE = np.zeros(0, np.int32)
+_ALL = slice(None)
 
 
 class RejectionBelief(PopulationBelief):
@@ -71,7 +74,7 @@ class RejectionBelief(PopulationBelief):
         """Draw particles from the prior; the seed determines the random numbers of the episode."""
         self._begin(seed)
         self._draw_prior(self._theta, self._stream)
-        self._replay()
+        self._replay(_ALL)
 
     def _advance(self, x: Words, a: int, y: Words, o: int, survivors: Small = _NONE) -> None:
         """Condition on a step; survivors: the particle of every simulation in which a led from x to (y, o).
@@ -80,23 +83,53 @@ class RejectionBelief(PopulationBelief):
         more for every particle.
         """
         stream, history = self._stream.copy(), extended(self._history, x, a, y, o)
-        agrees = np.zeros(self.count, np.bool_)
-        _simulate_last_step(self.kernel_model, history, self.draws, agrees, self._stream, self._buffer)
+        agrees, later, simulated = np.zeros(self.count, np.bool_), np.empty_like(self.draws), 0
+        for part in self._in_time(self._part_of_update(_SIMULATING_SHARE)):
+            _simulate_last_step(
+                self.kernel_model, history, self.draws[part], agrees[part], later[part], self._stream, self._buffer
+            )
+            simulated = part.stop
         self.view.raise_fault()
         survivors = np.concatenate([survivors, np.flatnonzero(agrees).astype(np.int32)])
         if len(survivors) == 0:
-            self._recover_population(history, stream)
+            if simulated == self.count:
+                self._recover_population(history, stream)
+            else:
+                self._keep(history)
             return
         self._history = history
         self._note_effective(len(np.unique(survivors)))
-        self._theta[:] = self._theta[survivors[resample_equal(len(survivors), self.count, self._stream)]]
+        chosen = survivors[resample_equal(len(survivors), self.count, self._stream)]
+        unknown = np.setdiff1d(chosen, np.flatnonzero(agrees))
+        later[unknown] = self._stepped(self.draws[unknown])
+        self._theta[:], self.draws[:] = self._theta[chosen], later[chosen]
         self._move(y, _SWEEPS)
-        self._replay()
+
+    def _move(self, x: Words, sweeps: int) -> float:
+        before = self._theta.copy()
+        share = super()._move(x, sweeps)
+        self._replay(np.flatnonzero((self._theta != before).any(axis=1)))
+        return share
+
+    def _keep(self, history: History) -> None:
+        super()._keep(history)
+        self.draws[:] = self._stepped(self.draws)
+
+    def _stepped(self, theta: Words) -> Words:
+        """Present values before the history's last step as they are after it."""
+        after, last = theta.copy(), self._history_of_last_step()
+        if self.kernel_model.evolves:
+            replay(self.kernel_model, last, after, self._buffer)
+        return after
+
+    def _history_of_last_step(self) -> History:
+        history, last = self._history, slice(self._history.steps - 1, self._history.steps)
+        return history._replace(x=history.x[last], a=history.a[last], y=history.y[last], o=history.o[last], steps=1)
 
     def _adopt(self, y: Words, weights: Floats) -> None:
         self._theta[:] = self._theta[resample(weights, self._stream)]
-        self._move(y, _RECOVERY_SWEEPS)
-        self._replay()
+        super()._move(y, _RECOVERY_SWEEPS)
+        self._replay(_ALL)
 
     def recover(self) -> None:
         """Continue after an impossible step: replace every other particle by a draw from the prior.
@@ -104,14 +137,15 @@ class RejectionBelief(PopulationBelief):
         Particles are equally likely, so an odd number of them is split as evenly as it can be.
         """
         self._mix_with_prior()
-        self._replay()
+        self._replay(_ALL)
 
-    def _replay(self) -> None:
-        """Derive the present values from the initial ones."""
-        self.draws[:] = self._theta
+    def _replay(self, particles: Ints | slice) -> None:
+        """Derive the present values of these particles from their initial ones."""
+        present = self._theta[particles].copy()
         if self.kernel_model.evolves:
-            replay(self.kernel_model, self._history, self.draws, self._buffer)
+            replay(self.kernel_model, self._history, present, self._buffer)
             self.view.raise_fault()
+        self.draws[particles] = present
 
     def sample(self, stream: Words) -> Any:
         """A record of θ₀ drawn from the belief."""
@@ -148,9 +182,9 @@ class RejectionBelief(PopulationBelief):
 
 @kernel
 def _simulate_last_step(
-    model: KernelModel, history: History, theta: Words, agrees: Flags, stream: Words, out: Outcomes
+    model: KernelModel, history: History, theta: Words, agrees: Flags, later: Words, stream: Words, out: Outcomes
 ) -> None:
-    """Simulate the history's last step once for each particle: which of them show what happened?"""
+    """Simulate the history's last step once for each particle: which of them show what happened, and θ after it."""
     last = history.steps - 1
     x, a, o = history.x[last : last + 1], history.a[last], history.o[last]
     for t in range(theta.shape[0]):
@@ -158,3 +192,5 @@ def _simulate_last_step(
         agrees[t] = i >= 0 and seen == o
         for w in range(x.shape[1]):
             agrees[t] = agrees[t] and out.y[i, w] == history.y[last, w]
+        for w in range(theta.shape[1]):
+            later[t, w] = out.theta[0, w]
