@@ -1,7 +1,9 @@
 """The interface of every planner (reset, decide, update) and of its decisions."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,16 +12,22 @@ import numpy as np
 from pomdplite.beliefs import Belief
 from pomdplite.checking.model import check_before_planning
 from pomdplite.compile.jit import Floats, Small, Words
-from pomdplite.errors import UsageError
-from pomdplite.mdp.budget import CLOCKS, Budget
+from pomdplite.errors import TooLargeError, UsageError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import CLOCKS, SOLVE_SECONDS, Budget, Deadline
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
-from pomdplite.rng import checked_seed
+from pomdplite.rng import checked_seed, stream
 
 _KEPT_DECISIONS = 20_000
 NOT_CLOSED = "the search did not close"  # how a note begins that qualifies the planner's claim to be optimal
+_INSTANT = 1e-9  # seconds: enough for the least that a search can do
+_REHEARSALS = 3  # of a step, before it is refused as too slow
+_UPDATE_SHARE = 0.25  # of a step's time that an update may take if it can end early
+_LONGEST_UPDATE = 0.75  # of a step's time that is kept free for an update that cannot
+_LATE = 1.1, 0.02  # times its budget, and seconds: what a step may take
 TIE = 1e-6  # relative difference below which two values count as equal
 
 
@@ -42,7 +50,7 @@ class Decision:
     action: int
     solution: Solution  # the values of all legal actions, and how they were found
     action_names: Sequence[str]  # of all actions of the model
-    bounds: tuple[float, float] | None = None  # on the optimal value, if the planner knows them
+    bounds: tuple[float, float] | None = None  # on the optimal value, if the planner knows them; DESPOT estimates them
     notes: tuple[str, ...] = ()  # what the user should know: memory that ran out, a belief that had to be recovered
     seconds: float = 0.0  # planning time; the same belief and state are not planned for twice
 
@@ -100,19 +108,23 @@ class Planner(ABC):
     """
 
     title: ClassVar[str]  # the name in the registry and in tables
-    budget: Budget | None = None  # per step, for planners that search
+    budget: Budget | None = None  # per step, deciding and updating together, for planners that search
     deterministic: bool = False  # whether state and belief determine the decision, so that it can be cached
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, solve_time: float = SOLVE_SECONDS) -> None:
         if not isinstance(model, Model):
             raise UsageError(
                 f"a planner needs a model object, not {model!r}; create one with make_model(...) or MyModel()."
             )
-        self.model = model
+        if not (math.isfinite(solve_time) and solve_time > 0):
+            raise UsageError(f"solve_time must be a positive number of seconds, not {solve_time!r}.")
+        self.model, self.solve_time = model, solve_time
         self._ready = False
         self.preparation_seconds = 0.0
         self.clock = "wall"
         self._decided: dict[tuple[bytes, bytes], Decision] = {}
+        self._deadline = Deadline()  # for preparing
+        self._update_seconds = 0.0  # of the last update
 
     @property
     @abstractmethod
@@ -133,13 +145,72 @@ class Planner(ABC):
 
     def prepare(self) -> None:
         """Do the one-time work. `reset` calls this if it has not been called before."""
-        if not self._ready:
-            started = self.now()
+        if self._ready:
+            return
+        started = self.now()
+        with self._explained_memory_errors():
             check_before_planning(self.model)
+            self._deadline = Deadline(self._preparation_limit, self.clock)
             self._prepare()
             self.view.raise_fault()
-            self.preparation_seconds = self.now() - started
             self._ready = True
+            if self.budget is not None and self.budget.seconds is not None:
+                self._rehearse(self.budget, self.budget.seconds)
+        self.preparation_seconds = self.now() - started
+
+    @property
+    def _preparation_limit(self) -> float:
+        """The seconds that preparing may take."""
+        return self.solve_time
+
+    def _rehearse(self, budget: Budget, seconds: float) -> None:
+        """Take the shortest step that the planner can take, so that nothing is left to compile.
+
+        Refuse if even that takes longer than a step may.
+        """
+        self.belief.update_budget = replace(budget, seconds=_UPDATE_SHARE * seconds)
+        self.budget, self._ready = replace(budget, seconds=_INSTANT), True
+        took = math.inf
+        try:
+            for i in range(_REHEARSALS):
+                self.reset()
+                decision = self._timed()
+                self._timed_advance(decision.action, *self._likely_outcome(decision.action))
+                took = min(took, decision.seconds + self._update_seconds)
+                if i > 0 and took <= _LATE[0] * seconds + _LATE[1]:
+                    break
+        finally:
+            self.budget, self._ready = budget, False
+            del self._x
+        if took > _LATE[0] * seconds + _LATE[1] and not self.deterministic:
+            raise TooLargeError(
+                f"{self.model.name}: the shortest step of {self.title}, one simulation and an update of the belief, "
+                f"takes {took:.2g} s, but a step has {seconds:g} s; give it more time."
+            )
+        self._ready = True
+
+    def _likely_outcome(self, a: int) -> tuple[Words, int]:
+        """A next state and observation that are possible after action a."""
+        run, x = self.model.compiled_form.interpreted, self.state
+        theta = self.belief.sample(stream(0))
+        y, _ = max(run.transition(x, theta, a), key=lambda branch: float(branch[1]))
+        return self._state_words(y), int(np.argmax(run.observation(y, run.evolve(x, theta, a), a)))
+
+    def _search_budget(self) -> Budget:
+        """The budget of a step's search: without the time that the update will take, going by the last one."""
+        assert self.budget is not None
+        if self.budget.seconds is None:
+            return self.budget
+        kept = min(self._update_seconds, _LONGEST_UPDATE * self.budget.seconds)
+        return replace(self.budget, seconds=max(_INSTANT, self.budget.seconds - kept))
+
+    @contextmanager
+    def _explained_memory_errors(self) -> Iterator[None]:
+        """Say what to do if the operating system refuses memory."""
+        try:
+            yield
+        except MemoryError:
+            raise memory.ran_out(self.model.name) from None
 
     def use_clock(self, clock: str) -> None:
         """Measure seconds, in budgets and reports, as wall-clock time ("wall") or as this thread's CPU time ("cpu").
@@ -185,7 +256,8 @@ class Planner(ABC):
 
     def _timed(self) -> Decision:
         started = self.now()
-        decision = self._decide()
+        with self._explained_memory_errors():
+            decision = self._decide()
         self.view.raise_fault()
         return replace(decision, seconds=self.now() - started)
 
@@ -196,7 +268,15 @@ class Planner(ABC):
         tuple.
         """
         self._must_be_reset()
-        self._advance(self.model.action_index(a), self._state_words(y), self.model.observation_index(o))
+        self._timed_advance(self.model.action_index(a), self._state_words(y), self.model.observation_index(o))
+
+    def _timed_advance(self, a: int, y: Words, o: int) -> None:
+        started = self.now()
+        try:
+            with self._explained_memory_errors():
+                self._advance(a, y, o)
+        finally:
+            self._update_seconds = self.now() - started
 
     def recover(self, y: Any) -> None:
         """Continue in state y after an observation that the model considers impossible."""

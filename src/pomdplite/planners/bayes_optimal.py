@@ -15,6 +15,8 @@ import numpy as np
 from pomdplite.beliefs import CategoricalBelief
 from pomdplite.compile.jit import Floats, Words, inlined, kernel
 from pomdplite.errors import NotConvergingError, UsageError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import SOLVE_SECONDS, Deadline
 from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.reachable import Graph, Reachable, build
 from pomdplite.mdp.solution import Solution
@@ -35,6 +37,7 @@ class BayesOptimal(Planner):
 
     search_depth  steps that the search looks ahead
     nodes         most pairs (b, s) that it holds
+    solve_time    seconds that preparing, and each search, may take; TooLargeError if it needs longer
     """
 
     title: ClassVar[str] = "bayes-optimal"
@@ -42,8 +45,10 @@ class BayesOptimal(Planner):
 
     belief: CategoricalBelief
 
-    def __init__(self, model: Model, search_depth: int = 200, nodes: int = 200_000) -> None:
-        super().__init__(model)
+    def __init__(
+        self, model: Model, search_depth: int = 200, nodes: int = 200_000, solve_time: float = SOLVE_SECONDS
+    ) -> None:
+        super().__init__(model, solve_time)
         if search_depth < 1 or nodes < 2:
             raise UsageError(f"search_depth must be at least 1 and nodes at least 2, not {search_depth} and {nodes}.")
         self.search_depth, self.nodes = search_depth, nodes
@@ -51,7 +56,7 @@ class BayesOptimal(Planner):
     @property
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"search_depth": self.search_depth, "nodes": self.nodes}
+        return {"search_depth": self.search_depth, "nodes": self.nodes, "solve_time": self.solve_time}
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view(joint=True)
@@ -59,12 +64,20 @@ class BayesOptimal(Planner):
         self._build(self.view.root())
 
     def _build(self, root: Words) -> None:
-        self.reachable = build(self.view, root, limit=_STATE_LIMIT)
-        self.upper = _full_information_values(self.reachable, self.model)
-        self.lower = _repeated_action_values(self.reachable, self.model)
+        deadline = self._deadline
+        self.reachable = build(self.view, root, limit=_STATE_LIMIT, deadline=deadline)
+        thetas, actions = int(self.view.table.offsets[1]), len(self.model.actions)
+        memory.require(
+            memory.size(self.reachable) + 8 * self.reachable.states * thetas * (actions + 1),
+            f"{self.model.name}: bounds for {self.reachable.states:,} states × {thetas:,} values of θ × {actions:,} "
+            "actions", "use sarsop or pomcp",
+        )  # fmt: skip
+        self.upper = _full_information_values(self.reachable, self.model, deadline)
+        self.lower = _repeated_action_values(self.reachable, self.model, deadline)
         self._tree: BeliefTree | None = None
 
     def _decide(self) -> Decision:
+        self._deadline = self._deadline.again()
         state = self.reachable.find(self.s)
         if state < 0:  # a world other than the model led to a state that the model never reaches
             self._build(self.s)
@@ -78,13 +91,24 @@ class BayesOptimal(Planner):
         return self._decision(node)
 
     def _search(self, state: int, b: Floats) -> None:
-        self._tree, self._depth = belief_tree.search(self.reachable, state, b, self.search_depth, self.nodes)
+        memory.require(
+            memory.size(self.reachable, self.upper, self.lower) + belief_tree.tree_bytes(self.nodes, len(b)),
+            f"{self.model.name}: a search over {self.nodes:,} beliefs about {len(b):,} values of θ", "set fewer nodes",
+        )  # fmt: skip
+        self._tree, self._depth = belief_tree.search(
+            self.reachable, state, b, self.search_depth, self.nodes, self._deadline
+        )  # fmt: skip
         self._low = self._solve(self._tree, self.lower)
         self._high = self._solve(self._tree, self.upper)
 
     def _solve(self, tree: BeliefTree, leaf: Floats) -> Floats:
-        values, converged = belief_tree.solve(tree, leaf, self.model.discount, _MAX_SWEEPS)
-        if not converged:
+        values = np.zeros(len(tree.state))
+        belief_tree.set_leaves(tree, leaf, values)
+        for _ in range(_MAX_SWEEPS):
+            self._deadline.check(f"{self.model.name}: solving for the values of {len(values):,} beliefs")
+            if belief_tree.sweep(tree, values, self.model.discount) <= belief_tree.RESIDUAL:
+                break
+        else:
             raise NotConvergingError(
                 f"{self.model.name}: with discount {self.model.discount:g} the Bayes-optimal value does not converge: "
                 "it is unbounded, or some belief can recur forever."
@@ -117,25 +141,27 @@ def _open_note(gap: float) -> str:
     return f"{NOT_CLOSED}: the value is known to within {gap:.2g} (increase nodes or search_depth)"
 
 
-def _full_information_values(reachable: Reachable, model: Model) -> Floats:
+def _full_information_values(reachable: Reachable, model: Model, deadline: Deadline) -> Floats:
     """V_θ(s), the value for an agent that knows θ: [state, θ]."""
     count = int(reachable.view.table.offsets[1])
     values = np.zeros((reachable.states, count))
     for theta in range(count):
         b = np.zeros(count + 1)
         b[theta] = b[-1] = 1.0
-        known = ValueIteration(reachable, model.discount, 0.0, tolerance=_TOLERANCE)
+        deadline.check(f"{model.name}: computing the values of a known θ")
+        known = ValueIteration(reachable, model.discount, 0.0, tolerance=_TOLERANCE, deadline=deadline)
         known.reset(b)
         values[:, theta] = known.values
     return values
 
 
-def _repeated_action_values(reachable: Reachable, model: Model) -> Floats:
+def _repeated_action_values(reachable: Reachable, model: Model, deadline: Deadline) -> Floats:
     """The value of taking one action wherever it is legal, and the first legal one elsewhere: [state, θ, action]."""
     count, actions = int(reachable.view.table.offsets[1]), len(model.actions)
     values = np.zeros((reachable.states, count, actions))
     for a in range(actions):
         for theta in range(count):
+            deadline.check(f"{model.name}: computing the values of repeated actions")
             column = np.zeros(reachable.states)
             converged = _evaluate_repeated(reachable.graph, reachable.distinct, a, theta, count, model.discount, column)
             values[:, theta, a] = column if converged else -np.inf

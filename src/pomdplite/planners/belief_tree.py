@@ -8,19 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, Small, allocating_kernel, inlined, inner, kernel
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import Deadline
 from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
 from pomdplite.mdp.reachable import Graph, Reachable
 
 RESOLUTION = 1e-10  # beliefs that differ by less in every entry are equal
 _END = -1  # in place of a node
-_RESIDUAL = 1e-10
+RESIDUAL = 1e-10  # of a solution
 
 # Indices into BeliefTree.counts.
 NODES, EXPANDED, PAIRS, EDGES = range(4)
 
 # Why the expanding kernel returned.
-_DONE, _NODES_FULL, _PAIR_BUFFER_FULL, _EDGE_BUFFER_FULL = range(4)
+_DONE, _NODES_FULL, _PAIR_BUFFER_FULL, _EDGE_BUFFER_FULL, _PAUSED = range(5)
+_GROWTH = 24  # bytes of pairs and edges for each node, at least
 
 
 class BeliefTree(NamedTuple):
@@ -38,7 +41,9 @@ class BeliefTree(NamedTuple):
     child: Small  # [edge] node, or _END
 
 
-def search(reachable: Reachable, state: int, b: Floats, search_depth: int, nodes: int) -> tuple[BeliefTree, int]:
+def search(
+    reachable: Reachable, state: int, b: Floats, search_depth: int, nodes: int, deadline: Deadline
+) -> tuple[BeliefTree, int]:
     """Expand from (b, state) level by level, as long as whole levels fit: (the tree, number of levels expanded)."""
     tree = _allocate(nodes, len(b))
     tree.counts[NODES] = 1
@@ -47,18 +52,36 @@ def search(reachable: Reachable, state: int, b: Floats, search_depth: int, nodes
     tree.table[_slot(tree, state, b)] = 0
     depth, scratch = 0, np.zeros(len(b))
     while depth < search_depth and tree.counts[EXPANDED] < tree.counts[NODES]:
-        before = tree.counts.copy()
-        while (status := _expand_level(reachable.graph, reachable.distinct, tree, int(before[NODES]), scratch)) in (
-            _PAIR_BUFFER_FULL,
-            _EDGE_BUFFER_FULL,
-        ):
-            tree = _grow(tree, pairs=status == _PAIR_BUFFER_FULL)
+        before, clock = tree.counts.copy(), deadline.batches()
+        status = _PAUSED
+        while status not in (_DONE, _NODES_FULL):
+            if status != _PAUSED:
+                _require(reachable, tree)
+                tree = _grow(tree, pairs=status == _PAIR_BUFFER_FULL)
+            expanded, name = int(tree.counts[EXPANDED]), reachable.view.model.name
+            deadline.check(f"{name}: searching {depth + 1} steps ahead ({expanded:,} beliefs so far)")
+            end = min(int(before[NODES]), expanded + clock.portion(expanded))
+            status = _expand_level(reachable.graph, reachable.distinct, tree, end, scratch)
+            if status == _DONE and end < before[NODES]:
+                status = _PAUSED
         if status == _NODES_FULL:
             tree.counts[:] = before  # this level stays unexpanded
             tree.table[tree.table >= before[NODES]] = -1
             break
         depth += 1
     return _trim(tree), depth
+
+
+def tree_bytes(nodes: int, thetas: int) -> int:
+    """The memory of an empty tree for so many nodes."""
+    return nodes * (8 * thetas + 12 + 16 + _GROWTH)
+
+
+def _require(reachable: Reachable, tree: BeliefTree) -> None:
+    """Raise TooLargeError if the tree cannot grow to twice its pairs or edges."""
+    more = memory.size(tree.pair, tree.reward, tree.first_edge, tree.chance, tree.child)
+    what = f"{reachable.view.model.name}: the search over beliefs ({int(tree.counts[EDGES]):,} outcomes so far)"
+    memory.require(memory.size(reachable, tree) + 2 * more, what, "set fewer nodes")
 
 
 def _allocate(nodes: int, thetas: int, pairs: int = 1024, edges: int = 1024) -> BeliefTree:
@@ -217,28 +240,28 @@ def action_value(tree: BeliefTree, pair: int, v: Floats, gamma: float) -> float:
 
 
 @allocating_kernel
-def solve(tree: BeliefTree, leaf: Floats, gamma: float, max_sweeps: int) -> tuple[Floats, bool]:
-    """Values of all nodes, given the values `leaf` [state, θ(, policy)] below the tree; and whether they converged."""
-    n = tree.state.shape[0]
-    v = np.zeros(n)
+def set_leaves(tree: BeliefTree, leaf: Floats, v: Floats) -> None:
+    """The values of the nodes that are not expanded, given the values `leaf` [state, θ(, policy)] below the tree."""
     cube = leaf.reshape((leaf.shape[0], tree.belief.shape[1], -1))
-    for node in range(n):
+    for node in range(v.shape[0]):
         if tree.first[node + 1] == tree.first[node]:
             v[node] = _leaf_value(tree, node, cube)
-    for _ in range(max_sweeps):
-        left = 0.0
-        for node in range(n - 1, -1, -1):
-            if tree.first[node + 1] == tree.first[node]:
-                continue
-            best = -np.inf
-            for pair in range(tree.first[node], tree.first[node + 1]):
-                best = max(best, action_value(tree, pair, v, gamma))
-            if best != v[node]:
-                left = max(left, abs(best - v[node]))
-            v[node] = best
-        if left <= _RESIDUAL:
-            return v, True
-    return v, False
+
+
+@kernel
+def sweep(tree: BeliefTree, v: Floats, gamma: float) -> float:
+    """Back up every expanded node, the last one first; the largest change."""
+    left = 0.0
+    for node in range(v.shape[0] - 1, -1, -1):
+        if tree.first[node + 1] == tree.first[node]:
+            continue
+        best = -np.inf
+        for pair in range(tree.first[node], tree.first[node + 1]):
+            best = max(best, action_value(tree, pair, v, gamma))
+        if best != v[node]:
+            left = max(left, abs(best - v[node]))
+        v[node] = best
+    return left
 
 
 @inlined

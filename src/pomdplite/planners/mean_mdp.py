@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.model.model import Model
 from pomdplite.planners.pomdp_lite import PomdpLite
 
@@ -12,9 +13,10 @@ class MeanMdp(PomdpLite):
     title: ClassVar[str] = "mean-mdp"
 
     def __init__(
-        self, model: Model, *, solver: str = "auto", time: float | None = None, sims: int | None = None
-    ) -> None:
-        super().__init__(model, 0.0, solver=solver, time=time, sims=sims)
+        self, model: Model, *, solver: str = "auto", time: float | None = None, sims: int | None = None,
+        solve_time: float = SOLVE_SECONDS,
+    ) -> None:  # fmt: skip
+        super().__init__(model, 0.0, solver=solver, time=time, sims=sims, solve_time=solve_time)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -24,4 +26,4 @@ class MeanMdp(PomdpLite):
     @property
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"solver": self.solver_name, "time": self.time, "sims": self.sims}
+        return {"solver": self.solver_name, "time": self.time, "sims": self.sims, "solve_time": self.solve_time}

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
-from pomdplite.mdp.budget import DEFAULT_SECONDS, Budget
+from pomdplite.mdp.budget import DEFAULT_SECONDS, NO_DEADLINE, SOLVE_SECONDS, Budget, Deadline
+from pomdplite.mdp.distinct_steps import POOL
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import MdpSolver
@@ -30,6 +31,7 @@ SOLVERS = ("auto", "exact", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
 _STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for particles, likewise
 _PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
+_NUMBERS_PER_SECOND = 200e6  # numbers of distinct steps that it averages over a belief per second, likewise
 
 
 class Beta(NamedTuple):
@@ -42,11 +44,11 @@ class Beta(NamedTuple):
         return f"{self.value:g}: {self.origin}"
 
 
-def beta_of(view: KernelView) -> Beta:
+def beta_of(view: KernelView, deadline: Deadline = NO_DEADLINE) -> Beta:
     """The β of a model for which the user gives none."""
     if view.model.beta is not None:
         return Beta(view.model.beta, "the problem's own")
-    low, high = reward_range(view)
+    low, high = reward_range(view, deadline=deadline)
     share = f"{100 * DEFAULT_BETA:g}% of the range of rewards, {low:g} to {high:g}"
     return Beta(DEFAULT_BETA * (high - low), share)
 
@@ -58,12 +60,14 @@ class PomdpLite(Planner):
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget, otherwise uct.
                   For a Population, "exact" means exact for the belief's particles
-    time          search time per step, in seconds; default 0.1
+    time          time per step, in seconds; 0.1 by default
     sims          simulations per step, instead of time; the result then depends on the seed alone
     search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
     particles     number of particles, for models whose hidden values cannot be listed
     tolerance     largest error of a value of the exact solver, in units of reward
     limit         most states of the exact solver
+    solve_time    seconds that preparing, and each solution of the exact solver, may take; TooLargeError if it needs
+                  longer, and "auto" then searches instead
     """
 
     title: ClassVar[str] = "pomdp-lite"
@@ -80,8 +84,9 @@ class PomdpLite(Planner):
         particles: int = PARTICLES,
         tolerance: float = TOLERANCE,
         limit: int = STATE_LIMIT,
+        solve_time: float = SOLVE_SECONDS,
     ) -> None:
-        super().__init__(model)
+        super().__init__(model, solve_time)
         if beta is not None and not (math.isfinite(beta) and beta >= 0):
             raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
         if solver not in SOLVERS:
@@ -101,19 +106,19 @@ class PomdpLite(Planner):
             "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
             "search_depth": self.search_depth,
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
+            "solve_time": self.solve_time,
         }  # fmt: skip
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
         if not self._beta_origin:
-            self.beta, self._beta_origin = beta_of(self.view)
+            self.beta, self._beta_origin = beta_of(self.view, self._deadline)
         assert self.beta is not None
         self.solver = self._make_solver(self.beta)
         self.deterministic = isinstance(self.solver, ExactSolver)
         if isinstance(self.solver, UctSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
-        self.solver.reset(self.belief.probabilities, 0)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -124,22 +129,28 @@ class PomdpLite(Planner):
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "exact":
             try:
-                return self._exact_solver(beta, None)
+                return self._exact_solver(beta, None, self._deadline)
             except TooLargeError as error:
                 raise TooLargeError(f'{error} Use the online solver instead: solver="uct".') from None
         if self.solver_name == "auto":
             try:
-                return self._exact_solver(beta, self.time or DEFAULT_SECONDS)
+                return self._exact_solver(beta, self.time or DEFAULT_SECONDS, Deadline(self.solve_time / 2, self.clock))
             except TooLargeError:
                 pass
         return self._uct_solver(beta)
 
-    def _exact_solver(self, beta: float, seconds: float | None) -> MdpSolver:
+    def _exact_solver(self, beta: float, seconds: float | None, deadline: Deadline) -> MdpSolver:
         """Value iteration; TooLargeError if there are more states than it can solve in these seconds per step."""
         actions, most = len(self.model.actions), math.inf if seconds is None else seconds
         if self.view.listed:
             limit = int(min(self.limit, _PAIRS_PER_SECOND * most / actions))
-            return ExactSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+            found = ExactSolver(
+                self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit, deadline=deadline
+            )
+            if found.reachable.distinct.counts[POOL] > _NUMBERS_PER_SECOND * most:
+                raise TooLargeError(f"{self.model.name}: averaging its steps over a belief takes too long for a step.")
+            found.reset(self.belief.probabilities, 0)
+            return found
         steps = min(_PARTICLE_STEPS, _STEPS_PER_SECOND * most)
         limit = int(min(self.limit, steps / (actions * self.particles)))
         solver = PopulationSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
@@ -151,7 +162,7 @@ class PomdpLite(Planner):
     def _uct_solver(self, beta: float) -> UctSolver:
         exploration = self.model.exploration
         if exploration is None:
-            low, high = reward_range(self.view)
+            low, high = reward_range(self.view, deadline=self._deadline)
             exploration = (high - low) / 2
         horizon = self.model.episode_horizon
         return UctSolver(
@@ -166,6 +177,8 @@ class PomdpLite(Planner):
         self.solver.reset(self.belief.probabilities, seed)
 
     def _decide(self) -> Decision:
+        if isinstance(self.solver, UctSolver):
+            self.solver.budget = self._search_budget()
         found = self.solver.solve(self.belief.kernel_model, self.s, self.belief.probabilities)
         notes = ("the search ran out of space for new states",) if found.full else ()
         return Decision(

@@ -15,6 +15,7 @@ from pomdplite import rng
 from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats, Ints, Small, kernel
 from pomdplite.errors import UnsuitableError, UsageError
+from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
 from pomdplite.mdp.momdp import MomdpArrays, momdp_form
 from pomdplite.mdp.solution import Solution
@@ -27,14 +28,21 @@ TIES = ("informative", "random")
 class Qmdp(Planner):
     """Maximises the mean over the belief of the exact action values for every θ.
 
-    ties    how ties are broken: "informative", by the largest expected change of the belief, or "random"
-    memory  limit on the memory for the values, in gigabytes
+    ties        how ties are broken: "informative", by the largest expected change of the belief, or "random"
+    memory      limit on the memory for the values, in gigabytes; POMDPLITE_MEMORY limits it, too
+    solve_time  seconds that preparing may take, once, before the first step; TooLargeError if it needs longer
     """
 
     title: ClassVar[str] = "qmdp"
 
-    def __init__(self, model: Model, ties: str = "informative", memory: float = MEMORY / 1e9) -> None:
-        super().__init__(model)
+    def __init__(
+        self,
+        model: Model,
+        ties: str = "informative",
+        memory: float = MEMORY / 1e9,
+        solve_time: float = SOLVE_SECONDS,
+    ) -> None:
+        super().__init__(model, solve_time)
         if not memory > 0:
             raise UsageError(f"memory must be a positive number of gigabytes, not {memory!r}.")
         if ties not in TIES:
@@ -45,15 +53,17 @@ class Qmdp(Planner):
     @property
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"ties": self.ties, "memory": self.memory}
+        return {"ties": self.ties, "memory": self.memory, "solve_time": self.solve_time}
 
     belief: ExactBelief
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
-        self.momdp = momdp_form(self.model)
+        self.momdp = momdp_form(self.model, deadline=self._deadline)
         self.belief = exact_belief(self.view)
-        self.values = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
+        self.values = full_information_values(
+            self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
+        )
 
     def reset(self, seed: int = 0) -> None:
         """Return to the initial state and the prior; the seed is for breaking ties."""

@@ -56,7 +56,7 @@ def plant(
     model: KernelModel, tree: ScenarioTree, tables: BoundTables, scratch: TreeScratch, settings: DespotSettings,
     s: Words, b: Floats, random: Words,
 ) -> None:  # fmt: skip
-    """A new tree: the root b₀ in state s[0] with K scenarios drawn from the belief b, expanded."""
+    """A new tree: the root b₀ in state s[0] with K scenarios drawn from the belief b."""
     k = tree.seeds.shape[0]
     for i in range(tree.counts.shape[0]):
         tree.counts[i] = 0
@@ -73,7 +73,6 @@ def plant(
     tree.parent[0], tree.depth[0], tree.phi[0], tree.phi_size[0] = -1, 0, 0, k
     tree.first_pair[0], tree.pairs[0] = NOT_EXPANDED, 0
     set_initial_bounds(model, tree, tables, scratch, settings, 0)
-    expand(model, tree, tables, scratch, settings, 0)
 
 
 @kernel

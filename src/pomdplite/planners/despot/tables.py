@@ -11,6 +11,8 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
 from pomdplite.errors import TooLargeError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.mdp.reachable import reward_range
@@ -34,13 +36,15 @@ class BoundTables(NamedTuple):
     largest_reward: float  # for models with empty tables and no upper bound of their own
 
 
-def bound_tables(model: Model) -> BoundTables:
+def bound_tables(model: Model, deadline: Deadline) -> BoundTables:
     """The tables of a model, empty if they do not fit."""
     try:
-        momdp = momdp_form(model, limit=_STATE_LIMIT)
-        values = full_information_values(momdp, model.discount)
+        momdp = momdp_form(model, limit=_STATE_LIMIT, deadline=deadline)
+        values = full_information_values(momdp, model.discount, deadline=deadline)
+    except OutOfTimeError:
+        raise
     except TooLargeError:
-        return _empty_tables(model)
+        return _empty_tables(model, deadline)
     table, graph = momdp.view.table, momdp.reachable.graph
     mask = np.zeros((table.blocks, model.hidden.words), np.uint64)
     for c in range(table.blocks):
@@ -48,9 +52,11 @@ def bound_tables(model: Model) -> BoundTables:
             mask[c] |= table.theta[row] ^ table.theta[-1]
     default = np.zeros((0, 0, 0))
     policies = default_policies(momdp)
-    if model.discount < 1 and len(policies) * values.nbytes <= MEMORY:
-        default = np.array([policy_values(momdp, pairs, model.discount) for pairs in policies])
-        default = default.reshape(-1, *values.shape)
+    room = min(MEMORY, memory.limit() - memory.size(momdp, values))
+    if policies and model.discount < 1 and len(policies) * values.nbytes <= room:
+        default = np.empty((len(policies), *values.shape))
+        for policy, pairs in enumerate(policies):
+            default[policy] = policy_values(momdp, pairs, model.discount, deadline=deadline)
     return BoundTables(
         states=graph.states,
         table=graph.table,
@@ -64,8 +70,8 @@ def bound_tables(model: Model) -> BoundTables:
     )
 
 
-def _empty_tables(model: Model) -> BoundTables:
-    _, largest = reward_range(model.compiled_form.kernel_view())
+def _empty_tables(model: Model, deadline: Deadline) -> BoundTables:
+    _, largest = reward_range(model.compiled_form.kernel_view(), deadline=deadline)
     no_theta = np.zeros((0, model.hidden.words), np.uint64)
     return BoundTables(
         states=np.zeros((0, model.state.words), np.uint64),

@@ -13,6 +13,7 @@ import numpy as np
 
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
+from pomdplite.mdp import memory
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes
 from pomdplite.planners.despot.tables import BoundTables, joint_number
 from pomdplite.rng import mix
@@ -75,10 +76,17 @@ class DespotSettings(NamedTuple):
     xi: float  # ξ
 
 
-def allocate_tree(model: KernelModel, scenarios: int) -> ScenarioTree:
-    """Space for a tree of K scenarios; the operating system commits memory as it is used."""
+def allocate_tree(model: KernelModel, scenarios: int, held: int) -> ScenarioTree:
+    """Space for a tree of K scenarios, beside so many bytes; the operating system commits memory as it is used.
+
+    Where the limit on memory is too low for all of it, every array is shorter in proportion.
+    """
     nodes, pairs = NODE_LIMIT, min(PAIR_LIMIT, NODE_LIMIT * model.actions)
-    thetas = THETA_LIMIT + scenarios
+    node, theta = 8 * model.x_words + 72, 8 * model.theta.shape[1] + 8
+    whole = NODE_LIMIT * node + pairs * 40 + POOL_LIMIT * 8 + THETA_LIMIT * theta
+    nodes = memory.capacity(NODE_LIMIT, whole / NODE_LIMIT, "nodes of the search tree", held=held)
+    share = nodes / NODE_LIMIT
+    pairs, pool, thetas = int(share * pairs), int(share * POOL_LIMIT), int(share * THETA_LIMIT) + scenarios
     return ScenarioTree(
         counts=np.zeros(8, np.int64),
         seeds=np.zeros(scenarios, np.uint64),
@@ -99,11 +107,27 @@ def allocate_tree(model: KernelModel, scenarios: int) -> ScenarioTree:
         pair_mu=np.zeros(pairs),
         first_child=np.zeros(pairs, np.int64),
         children=np.zeros(pairs, np.int32),
-        scenario=np.zeros(POOL_LIMIT, np.int32),
-        theta=np.zeros(POOL_LIMIT, np.int32),
+        scenario=np.zeros(pool, np.int32),
+        theta=np.zeros(pool, np.int32),
         thetas=np.zeros((thetas, model.theta.shape[1]), np.uint64),
         joint=np.zeros(thetas, np.int64),
     )
+
+
+def with_scenarios(tree: ScenarioTree, scenarios: int) -> ScenarioTree:
+    """The same space for K scenarios; what was in the tree is lost."""
+    return tree._replace(
+        seeds=np.zeros(scenarios, np.uint64),
+        thetas=np.zeros((len(tree.thetas) - len(tree.seeds) + scenarios, tree.thetas.shape[1]), np.uint64),
+        joint=np.zeros(len(tree.thetas) - len(tree.seeds) + scenarios, np.int64),
+    )
+
+
+def room_for_root(model: KernelModel, tree: ScenarioTree, scenarios: int) -> bool:
+    """Whether a root with K scenarios can be expanded."""
+    steps = model.actions * scenarios
+    room = min(len(tree.l), len(tree.scenario) - scenarios, len(tree.thetas) - len(tree.seeds))
+    return steps + 1 < room and model.actions < len(tree.rho)
 
 
 def allocate_scratch(model: KernelModel, scenarios: int, search_depth: int) -> TreeScratch:

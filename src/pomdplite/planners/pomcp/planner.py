@@ -12,7 +12,8 @@ from pomdplite.beliefs import RejectionBelief, initial_belief
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
-from pomdplite.mdp.budget import Budget
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
 from pomdplite.mdp.reachable import reward_range
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
@@ -41,14 +42,16 @@ from pomdplite.rng import stream
 
 PARTICLES = 1000
 _FIRST_STEPS = 1 << 18  # simulations of one search whose first step is recorded
+_FIRST_STEPS_SHARE = 0.25  # of the memory
 
 
 class Pomcp(Planner):
     """Monte-Carlo tree search over histories.
 
-    time, sims   budget per step: seconds or simulations
+    time, sims   budget per step, update of the belief included: seconds (0.1 by default) or simulations
     exploration  c of the UCB1 rule; default: the model's return_range, or else the range of its rewards
     particles    draws of θ in the belief
+    solve_time   seconds that preparing may take, once, before the first step; TooLargeError if it needs longer
     """
 
     title: ClassVar[str] = "pomcp"
@@ -62,8 +65,9 @@ class Pomcp(Planner):
         sims: int | None = None,
         exploration: float | None = None,
         particles: int = PARTICLES,
+        solve_time: float = SOLVE_SECONDS,
     ) -> None:
-        super().__init__(model)
+        super().__init__(model, solve_time)
         self.budget: Budget = Budget.of(time, sims)
         if exploration is not None and not exploration >= 0:
             raise UsageError(f"exploration must be at least 0, not {exploration!r}.")
@@ -73,8 +77,11 @@ class Pomcp(Planner):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The budget, c, and the number of particles."""
-        return {"time": self.time, "sims": self.sims, "exploration": self.exploration, "particles": self.particles}
+        """The budget, c, the number of particles, and the time to prepare."""
+        return {
+            "time": self.time, "sims": self.sims, "exploration": self.exploration, "particles": self.particles,
+            "solve_time": self.solve_time,
+        }  # fmt: skip
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
@@ -88,9 +95,12 @@ class Pomcp(Planner):
         self._settings = SearchSettings(
             c=float(self.c), gamma=float(self.model.discount), search_depth=self.model.episode_horizon
         )
-        self._tree = allocate_tree(model)
+        steps = memory.capacity(
+            _FIRST_STEPS, 8 * model.x_words + 12, "first steps of simulations", share=_FIRST_STEPS_SHARE
+        )
+        self._first_steps = allocate_first_steps(model, 1 if self.exact else steps)
+        self._tree = allocate_tree(model, memory.size(self._first_steps))
         self._simulation = allocate_simulation(model, self._settings.search_depth)
-        self._first_steps = allocate_first_steps(model, 1 if self.exact else _FIRST_STEPS)
         self._forget(0)
         self._start()
         self._search(Budget(None, 2))  # compiles the kernels
@@ -100,7 +110,7 @@ class Pomcp(Planner):
             return self.exploration
         if self.model.return_range is not None:
             return self.model.return_range
-        low, high = reward_range(self.view)
+        low, high = reward_range(self.view, deadline=self._deadline)
         return high - low
 
     def reset(self, seed: int = 0) -> None:
@@ -115,7 +125,7 @@ class Pomcp(Planner):
         self._root = -1
 
     def _decide(self) -> Decision:
-        self._search(self.budget)
+        self._search(self._search_budget())
         return self._decision()
 
     def _search(self, budget: Budget) -> None:

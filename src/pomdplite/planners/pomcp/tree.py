@@ -12,6 +12,7 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
+from pomdplite.mdp import memory
 from pomdplite.mdp.hash_table import empty_table, row_slot
 
 NODE_LIMIT = 1_000_000
@@ -38,9 +39,15 @@ class HistoryTree(NamedTuple):
     value: Floats  # [pair] V(ha)
 
 
-def allocate_tree(model: KernelModel) -> HistoryTree:
-    """Space for a tree; the operating system commits memory as it is used."""
-    nodes, pairs = NODE_LIMIT, min(PAIR_LIMIT, NODE_LIMIT * model.actions)
+def allocate_tree(model: KernelModel, held: int) -> HistoryTree:
+    """Space for a tree, beside so many bytes; the operating system commits memory as it is used.
+
+    Where the limit on memory is too low for all of it, every array is shorter in proportion.
+    """
+    pairs = min(PAIR_LIMIT, NODE_LIMIT * model.actions)
+    node = 8 * (model.x_words + 1) + 40 + 20 * pairs / NODE_LIMIT
+    nodes = memory.capacity(NODE_LIMIT, node, "nodes of the search tree", held=held)
+    pairs = max(int(pairs * (nodes / NODE_LIMIT)), 2 * model.actions)
     return HistoryTree(
         counts=np.zeros(7, np.int64),
         table=empty_table(2 * nodes),

@@ -10,7 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, inlined
+from pomdplite.mdp import memory
 from pomdplite.mdp.momdp import Joint, Momdp
+
+_OUTCOME_WORK = 10  # of evaluating an α-vector or a point after one of several outcomes
+_OUTCOME_BYTES = 200  # that sorting an outcome into its group takes
 
 
 class GroupedMomdp(NamedTuple):
@@ -41,6 +45,10 @@ def group_outcomes(momdp: Momdp, corner: Floats, gamma: float) -> GroupedMomdp:
     graph, distinct = reachable.graph, reachable.distinct
     step = graph.step.astype(np.int64)
     outcomes = distinct.outcomes[step].astype(np.int64)
+    memory.require(
+        memory.size(momdp, corner) + _OUTCOME_BYTES * int(outcomes.sum()) + joint.later.nbytes,
+        f"{momdp.view.model.name}: SARSOP's list of {int(outcomes.sum()):,} outcomes", "use pomcp or despot",
+    )  # fmt: skip
     pair = np.repeat(np.arange(len(step)), outcomes)
     number = np.arange(len(pair)) - np.repeat(np.cumsum(outcomes) - outcomes, outcomes)
     of = step[pair]
@@ -101,6 +109,28 @@ def widest(model: GroupedMomdp) -> Widest:
         actions=int(np.diff(model.first_pair).max()),
         outcomes_of_pair=int(np.bincount(model.pair, minlength=1).max()),
     )
+
+
+def look_ahead_work(model: GroupedMomdp, looks: Ints, state: int) -> float:
+    """How much work it is to look one step ahead from a state: about 0.5 ns each.
+
+    Every outcome is looked at once for each α-vector and point of its next state, of which there are looks[state].
+    """
+    groups = slice(int(model.first_group[state]), int(model.first_group[state + 1]))
+    outcomes = np.diff(model.first_outcome[groups.start : groups.stop + 1])
+    values = model.corner.shape[1]
+    each = values + np.where(model.folded[groups], values + _OUTCOME_WORK * outcomes, 0)
+    return float(looks[model.next_state[groups]] @ each + values * outcomes.sum())
+
+
+def mean_rewards(model: GroupedMomdp, b: Floats, pairs: Ints) -> Floats:
+    """R(b, x, a) of some state-actions."""
+    means = np.zeros(len(pairs))
+    for i, pair in enumerate(pairs):
+        component, at = model.component[pair], int(model.rewards[pair])
+        size, stride = int(model.joint.size[component]), int(model.joint.stride[component])
+        means[i] = model.pool[at : at + size] @ b.reshape(-1, size, stride).sum(axis=(0, 2))
+    return means
 
 
 @inlined

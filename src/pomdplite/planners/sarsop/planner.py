@@ -17,20 +17,25 @@ from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.sarsop.bounds import allocate_scratch, look_ahead, update_lower, update_upper
 from pomdplite.planners.sarsop.files import load, save
-from pomdplite.planners.sarsop.grouped_momdp import group_outcomes
+from pomdplite.planners.sarsop.grouped_momdp import group_outcomes, look_ahead_work, mean_rewards
 from pomdplite.planners.sarsop.solver import SarsopProgress, SarsopSolver
-from pomdplite.planners.sarsop.tree import allocate_tree, expand, put_last
+from pomdplite.planners.sarsop.tree import allocate_tree, expand, points_of_states, put_last
 from pomdplite.planners.sarsop.vectors import AlphaVectors
+
+_LONGEST_LOOK = 2e7  # of work, some ten milliseconds: what looking one step ahead may take
 
 
 class Sarsop(Planner):
     """Anytime offline planning, with bounds on the optimal value.
 
-    solve_time    seconds to solve, once, before the first step
+    solve_time    seconds to solve, once, before the first step, with all that precedes it
     precision     stop when the bounds at the root are this close
     solve_trials  paths to sample, instead of solve_time: the result then does not depend on the clock
     policy        a file that `save` wrote, to act on instead of solving
-    memory        gigabytes that solving, or a policy file, may use
+    memory        gigabytes that solving, or a policy file, may use; POMDPLITE_MEMORY limits it, too
+
+    Decisions look one step ahead with the bounds. Where a state has so many outcomes that this would take long, they
+    take the action of the α-vector that is best at the belief, whose value the policy reaches as well.
     """
 
     title: ClassVar[str] = "sarsop"
@@ -49,13 +54,13 @@ class Sarsop(Planner):
         policy: str | None = None,
         memory: float = 2.0,
     ) -> None:
-        super().__init__(model)
-        for name, value in (("solve_time", solve_time), ("precision", precision), ("memory", memory)):
+        super().__init__(model, solve_time)
+        for name, value in (("precision", precision), ("memory", memory)):
             if not (math.isfinite(value) and value > 0):
                 raise UsageError(f"{name} must be a positive number, not {value!r}.")
         if solve_trials is not None and solve_trials < 1:
             raise UsageError(f"solve_trials must be at least 1, not {solve_trials!r}.")
-        self.solve_time, self.precision, self.solve_trials = solve_time, precision, solve_trials
+        self.precision, self.solve_trials = precision, solve_trials
         self.policy, self.memory = policy, memory
         self._handed_over: tuple[AlphaVectors, tuple[float, float]] | None = None  # solved in another process
         self._notes: tuple[str, ...] = ()
@@ -80,11 +85,18 @@ class Sarsop(Planner):
         self.prepare()
         return self._vectors.value
 
+    @property
+    def _preparation_limit(self) -> float:
+        solved = self.policy is not None or self._handed_over is not None
+        return math.inf if solved or self.solve_trials is not None else self.solve_time
+
     def _prepare(self) -> None:
-        self.momdp = momdp_form(self.model)
+        self.momdp = momdp_form(self.model, deadline=self._deadline)
         self.view = self.model.compiled_form.kernel_view()
         self.belief = exact_belief(self.view)
-        corner = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9))
+        corner = full_information_values(
+            self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
+        )
         self._grouped = group_outcomes(self.momdp, corner, self.model.discount)
         self._tree = allocate_tree(self._grouped, 1)
         if self._handed_over is not None:
@@ -93,12 +105,14 @@ class Sarsop(Planner):
             self._vectors, self._bounds = load(Path(self.policy), self.momdp, self._grouped, self.memory)
         else:
             self._solve()
+        self._looks = np.bincount(self._vectors.state, minlength=self.momdp.reachable.states) + points_of_states(
+            self._tree
+        )
         self._scratch = allocate_scratch(self._grouped, 1)
 
     def _solve(self) -> None:
-        solver = SarsopSolver(self.momdp, self._grouped, self.memory)
-        solve_time = self.solve_time if self.solve_trials is None else math.inf
-        solver.solve(solve_time, self.precision, self.solve_trials, self.progress, self.now)
+        solver = SarsopSolver(self.momdp, self._grouped, self.memory, self._deadline)
+        solver.solve(self.precision, self.solve_trials, self.progress)
         self._bounds = solver.bounds
         self._vectors, self._tree = solver.result()
         if solver.out_of_memory:
@@ -123,6 +137,8 @@ class Sarsop(Planner):
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so SARSOP has "
                 "no α-vectors for it."
             )
+        if look_ahead_work(model, self._looks, state) > _LONGEST_LOOK:
+            return self._vector_decision(state)
         node = put_last(model, tree, state, self.belief.joint())
         expand(model, tree, node, scratch.after)
         update_lower(model, self._vectors, tree, scratch, node)
@@ -142,6 +158,28 @@ class Sarsop(Planner):
             ),
             action_names=self.model.actions,
             bounds=(lower, upper),
+            notes=self._notes,
+        )  # fmt: skip
+
+    def _vector_decision(self, state: int) -> Decision:
+        """The action of the α-vector that is best at the belief; an action without a vector is worth less."""
+        reachable, vectors, b = self.momdp.reachable, self._vectors, self.belief.joint()
+        here = np.flatnonzero(vectors.state == state)
+        values = vectors.value[here] @ b
+        pairs = reachable.actions(state)
+        actions, zero = reachable.graph.action[pairs], np.zeros(len(pairs))
+        q = np.full(len(self.model.actions), -np.inf)
+        np.maximum.at(q, vectors.action[here], values)
+        lower, upper = float(values.max()), float(self._grouped.corner[state] @ b)
+        return Decision(
+            action=int(vectors.action[here[np.argmax(values)]]),
+            solution=Solution(
+                solver=f"SARSOP, {len(vectors.value):,} α-vectors", actions=actions, q=q[actions], bonus_part=zero,
+                mean_reward=mean_rewards(self._grouped, b, pairs), mean_bonus=zero, states=reachable.states,
+                residual=upper - lower, state_value=lower,
+            ),
+            action_names=self.model.actions,
+            bounds=(lower, max(lower, upper)),
             notes=self._notes,
         )  # fmt: skip
 

@@ -32,8 +32,8 @@ _BETTER = 1e-9  # by how much, relatively, a new α-vector must be better
 @kernel
 def trial(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, epsilon: float
-) -> None:
-    """Sample one path, and back up its beliefs from the last to the first."""
+) -> int:
+    """Sample one path, and back up its beliefs from the last to the first; its length."""
     length = sample(model, vectors, tree, scratch, epsilon)
     for i in range(length - 1, -1, -1):
         node = scratch.path[i]
@@ -42,6 +42,7 @@ def trial(
         if tree.bin[node] >= 0:
             tree.bins[tree.bin[node], 1] += tree.upper[node] - tree.bin_upper[node]
             tree.bin_upper[node] = tree.upper[node]
+    return length
 
 
 @inner

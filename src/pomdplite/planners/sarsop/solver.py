@@ -8,6 +8,9 @@
 
 Γ starts with the policies that repeat one action, and V̄ with the values of an agent that knows θ. ε of Sample is half
 of the present gap at the root. Sampling ends early, without losing what was found, when the user presses Ctrl-C.
+
+With many actions and observations the bounds of a single belief can take seconds. So with a limit in seconds the first
+path has one belief, the next ones up to twice as many as the last, and none has more than there is time for.
 """
 
 from collections.abc import Callable
@@ -16,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.mdp import memory as memory_limit
+from pomdplite.mdp.budget import Deadline
 from pomdplite.mdp.full_information import policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp
 from pomdplite.planners.sarsop.bounds import allocate_scratch, update_node_lower
@@ -39,6 +44,8 @@ _NODE_LIMIT, _VECTOR_LIMIT = 500_000, 500_000
 _VECTOR_SHARE = 0.4  # of the memory; the rest is for nodes
 _GROWTH = 1.3  # of the number of vectors between two prunings
 _REPORT_INTERVAL = 1.0  # seconds
+_INITIAL_SHARE = 0.5  # of the time in which the initial vectors are to be found
+_RESERVE = 2.0  # times what a belief or a pruning took last: the time that the next may take
 
 
 @dataclass(frozen=True)
@@ -56,23 +63,25 @@ class SarsopProgress:
 class SarsopSolver:
     """Γ and T_R while they grow."""
 
-    def __init__(self, momdp: Momdp, model: GroupedMomdp, memory: float) -> None:
-        self.momdp, self.model = momdp, model
+    def __init__(self, momdp: Momdp, model: GroupedMomdp, memory: float, deadline: Deadline) -> None:
+        self.momdp, self.model, self.deadline = momdp, model, deadline
         states, values = model.corner.shape
-        available = memory * 1e9 - model.corner.nbytes
+        allowed = min(memory * 1e9, memory_limit.limit() - memory_limit.size(momdp, model))
+        available = allowed - model.corner.nbytes
         vectors = min(_VECTOR_LIMIT, int(_VECTOR_SHARE * available / vector_bytes(model)))
         nodes = min(_NODE_LIMIT, int((1 - _VECTOR_SHARE) * available / node_bytes(model)))
         self.depth = min(_DEPTH, nodes // 4, vectors // 4)
         if self.depth < 2:
             raise TooLargeError(
                 f"{momdp.view.model.name}: {values:,} joint values of θ and {states:,} states leave no room for "
-                f"α-vectors in {memory:g} GB."
+                f"α-vectors in {memory_limit.text(max(0, allowed))}: allow more with memory and POMDPLITE_MEMORY."
             )
         self.vectors, self.tree = allocate_vectors(model, vectors), allocate_tree(model, nodes)
         self.scratch = allocate_scratch(model, self.depth)
         self.trials = 0
         self.out_of_memory = False  # before the budget was spent
         self._kept = 0  # vectors after the last pruning
+        self._belief_seconds = self._pruning_seconds = 0.0  # what a belief of a path, and a pruning, took last
         self._add_initial_vectors()
         self._initial = int(self.vectors.counts[VECTORS])
         root = int(momdp.reachable.find(momdp.view.root()))
@@ -84,8 +93,11 @@ class SarsopSolver:
         name, actions = self.momdp.view.model.name, len(self.momdp.view.model.actions)
         found = False
         for action in range(actions):
+            if found and self.deadline.left < (1 - _INITIAL_SHARE) * self.deadline.seconds:
+                break
             try:
-                values = policy_values(self.momdp, repeated_action(self.momdp, action), self.model.gamma)
+                pairs = repeated_action(self.momdp, action)
+                values = policy_values(self.momdp, pairs, self.model.gamma, deadline=self.deadline)
             except NotConvergingError:
                 continue
             if not np.isfinite(values).all():
@@ -106,37 +118,47 @@ class SarsopSolver:
         return lower, max(float(self.tree.upper[0]), lower)
 
     def solve(
-        self,
-        solve_time: float,
-        precision: float,
-        solve_trials: int | None,
-        progress: Callable[[SarsopProgress], None] | None,
-        now: Callable[[], float],
+        self, precision: float, solve_trials: int | None, progress: Callable[[SarsopProgress], None] | None
     ) -> None:
         """Sample, back up and prune until the bounds are close or the budget is spent; Ctrl-C ends it, too."""
-        started = reported = now()
+        reported, depth = self.deadline.elapsed, 1
         try:
             while True:
                 lower, upper = self.bounds
-                time = now()
-                over = upper - lower <= precision or time - started >= solve_time or self.trials == solve_trials
+                time = self.deadline.elapsed
+                depth = self._affordable(2 * depth) if self.trials else self._affordable(1)
+                over = upper - lower <= precision or self.trials == solve_trials or (depth < 1 and self.trials > 0)
                 if progress is not None and (over or time - reported >= _REPORT_INTERVAL):
                     reported = time
-                    progress(self._progress(time - started))
+                    progress(self._progress(time))
                 if over:
                     break
                 if not self._make_room():
                     self.out_of_memory = True
                     break
-                epsilon = max(_EPSILON * (upper - lower), 0.9 * precision)
-                trial(self.model, self.vectors, self.tree, self.scratch, epsilon)
-                self.trials += 1
-                if self.trials == 1:
-                    self._prune()
-                    started = now()  # the kernels may have had to be compiled until here
+                self._sample(max(_EPSILON * (upper - lower), 0.9 * precision), max(1, depth))
         except KeyboardInterrupt:
             if self.trials == 0:
                 raise
+
+    def _affordable(self, depth: int) -> int:
+        """How many of so many beliefs of a path there is time for; all that a path may have if time is unlimited."""
+        if self.deadline.seconds == np.inf:
+            return self.depth
+        left = self.deadline.left - _RESERVE * self._pruning_seconds
+        each = max(_RESERVE * self._belief_seconds, 1e-9)
+        return min(self.depth, depth, int(max(0.0, left) / each))
+
+    def _sample(self, epsilon: float, depth: int) -> None:
+        """One path of at most so many beliefs."""
+        started, first = self.deadline.elapsed, self.trials == 0
+        scratch = self.scratch._replace(path=self.scratch.path[:depth])
+        length = trial(self.model, self.vectors, self.tree, scratch, epsilon)
+        took = (self.deadline.elapsed - started) / length
+        self._belief_seconds = max(took, 0.5 * self._belief_seconds)
+        self.trials += 1
+        if first:
+            self._prune()
 
     def _progress(self, seconds: float) -> SarsopProgress:
         lower, upper = self.bounds
@@ -153,7 +175,9 @@ class SarsopSolver:
         """Prune if the sets have grown; False if the vectors of one more path do not fit."""
         vectors, capacity = self.vectors.counts, len(self.vectors.value)
         if vectors[VECTORS] + self.depth > capacity or vectors[VECTORS] > _GROWTH * self._kept + 50:
+            started = self.deadline.elapsed
             self._prune()
+            self._pruning_seconds = self.deadline.elapsed - started
         if self.tree.counts[NODES] + self.depth > len(self.tree.state):
             forget_edges(self.model, self.tree, int(0.5 * len(self.tree.state)))
             self.tree.bins[:] = 0.0

@@ -126,6 +126,13 @@ def put_last(model: GroupedMomdp, tree: SampledBeliefTree, state: int, b: Floats
     return node
 
 
+def points_of_states(tree: SampledBeliefTree) -> Ints:
+    """The number of points of the sawtooth bound in each state."""
+    count = int(tree.counts[NODES])
+    points = tree.state[:count][tree.newer[:count] != _NOT_A_POINT]
+    return np.bincount(points, minlength=len(tree.newest_point))
+
+
 def point_count(tree: SampledBeliefTree) -> int:
     """The number of points of the sawtooth bound."""
     return int(np.count_nonzero(tree.newer[: tree.counts[NODES]] != _NOT_A_POINT))
