@@ -23,6 +23,7 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
+from pomdplite.mdp import memory
 from pomdplite.planners import make_planner
 from pomdplite.views import text
 from pomdplite.views.terminal import print_in_full
@@ -53,7 +54,8 @@ def run(
         print(json.dumps(summary(result)))
     else:
         print_in_full(out, text.evaluation_table([result]))
-        used = "; ".join([f"prepared in {result.preparation_seconds:.2f} s", *chosen.choices])
+        limit = f"memory limit {memory.text(memory.limit())} ({memory.VARIABLE})"
+        used = "; ".join([f"prepared in {result.preparation_seconds:.2f} s", *chosen.choices, limit])
         out.print(f"[dim]{escape(used)}[/dim]", highlight=False, soft_wrap=True)
     print_warnings(result, model)
     if interrupted:

@@ -10,6 +10,8 @@ from pomdplite.beliefs import initial_belief
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import ProblemArgument
 from pomdplite.errors import TooLargeError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
 from pomdplite.model.model import Model
 from pomdplite.planners.pomdp_lite import beta_of
@@ -34,6 +36,8 @@ def show(problem: ProblemArgument) -> None:
         ("γ", "discount", f"{model.discount:g}"),
         ("β", "exploration weight by default", str(beta_of(model.compiled_form.kernel_view()))),
         ("", "episode limit", f"{model.episode_horizon:,} steps"),
+        ("", "default time budget", f"{DEFAULT_SECONDS:g} s per step (--time), {SOLVE_SECONDS:g} s to prepare"),
+        ("", "memory limit", f"{memory.text(memory.limit())} ({memory.VARIABLE})"),
     ):
         table.add_row(symbol, meaning, escape(size))
     out.print(table, highlight=False)

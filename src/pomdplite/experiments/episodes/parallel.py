@@ -24,6 +24,7 @@ from typing import Any
 from pomdplite.compile.interrupts import end_with_parent
 from pomdplite.errors import PomdpLiteError
 from pomdplite.experiments.episodes.episode import Episode, run_episode
+from pomdplite.mdp import memory
 from pomdplite.planners.base import Planner
 from pomdplite.worlds import WorldMaker, make_world
 
@@ -43,7 +44,7 @@ def play_on_workers(
     processes: dict[Any, Any] = {}  # by the parent's end of the pipe
     try:
         for _ in range(workers):
-            pipe, process = _started(planner, seed, world)
+            pipe, process = _started(planner, seed, world, workers)
             processes[pipe] = process
         batch_size = dict.fromkeys(processes, 1)
         busy = {pipe for pipe, process in processes.items() if _send_batch(pipe, process, waiting, 1)}
@@ -81,11 +82,12 @@ class WorkerDiedError(PomdpLiteError, RuntimeError):
         )
 
 
-def _started(planner: Planner, seed: int, world: WorldMaker) -> tuple[Any, Any]:
+def _started(planner: Planner, seed: int, world: WorldMaker, workers: int) -> tuple[Any, Any]:
     """A worker process, and the parent's end of the pipe to it."""
     context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(planner, seed, world, theirs), daemon=True)  # type: ignore[attr-defined]
+    given = (planner, seed, world, theirs, workers)
+    process = context.Process(target=_work, args=given, daemon=True)  # type: ignore[attr-defined]
     try:
         with _signals_held():  # until the worker handles them in its own way
             process.start()
@@ -138,13 +140,14 @@ def _finished(pipes: Iterable[Any]) -> Iterator[list[Episode]]:
             log.debug("another worker died too: %s", error)
 
 
-def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
+def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection, workers: int) -> None:
     """The worker process: play batches until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and terminates its workers
     end_with_parent()  # a parent that is killed cannot terminate them
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    memory.share(workers)
     planner.prepare()  # does nothing in a forked worker
     try:
         _play_batches(planner, seed, world, pipe)
