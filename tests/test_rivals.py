@@ -223,7 +223,7 @@ def test_qmdp_is_better_with_informative_ties_than_with_random_ones():
 
 
 def test_qmdp_names_the_sizes_that_do_not_fit():
-    with pytest.raises(pl.TooLargeError, match=r"50 states × 256 values of θ\) need 0\.0 GB"):
+    with pytest.raises(pl.TooLargeError, match=r"50 states × 256 values of θ\) need 102 KB; the limit is 10 KB"):
         pl.Qmdp(pl.make_model("rocksample-7-8"), memory=1e-5).prepare()
 
 

@@ -79,7 +79,7 @@ def test_solving_stays_within_little_memory():
     low, high = solved(model, solve_trials=400, memory=0.003).bounds
     wide_low, wide_high = solved(model, solve_trials=400).bounds
     assert low <= wide_high and wide_low <= high and low > 10
-    with pytest.raises(pl.TooLargeError, match="GB"):
+    with pytest.raises(pl.TooLargeError, match="10 KB"):
         solved(model, memory=1e-5)
 
 
