@@ -9,8 +9,9 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.beliefs.numbers import Numbers, Particle
-from pomdplite.beliefs.population import PopulationBelief, entropy, extended, population_model, resample
+from pomdplite.beliefs.population import PopulationBelief, extended, population_model
 from pomdplite.beliefs.protocol import find_outcome, view_of
+from pomdplite.beliefs.resampling import entropy, resample
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import UsageError

@@ -23,7 +23,7 @@ from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers, field_ma
 from pomdplite.beliefs.protocol import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
+from pomdplite.compile.jit import Floats, Words, inner, kernel
 from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.budget import Clock
 from pomdplite.mdp.outcomes import Outcomes
@@ -244,24 +244,6 @@ class PopulationBelief(Belief):
 def population_model(view: KernelView, rows: Words) -> KernelModel:
     """The model with particles as its rows of θ, in one block; the last row is "no component"."""
     return view.kernel_model._replace(theta=rows, offsets=np.array([0, len(rows) - 1, len(rows)], np.int64))
-
-
-def entropy(weights: Floats) -> float:
-    """Entropy of a distribution, in nats."""
-    p = weights[weights > 0]
-    return float(max(0.0, -(p * np.log(p)).sum()))
-
-
-def resample(weights: Floats, stream: Words) -> Ints:
-    """Systematic resampling: particles in proportion to their weights, from one random number."""
-    n = len(weights)
-    marks = (np.arange(n) + rng.uniform(stream)) / n
-    return np.minimum(np.searchsorted(np.cumsum(weights), marks), n - 1)
-
-
-def resample_equal(count: int, n: int, stream: Words) -> Ints:
-    """Systematic resampling of n particles from `count` of equal weight."""
-    return ((np.arange(n) + rng.uniform(stream)) * count / n).astype(np.int64)
 
 
 def empty_history(view: KernelView) -> History:

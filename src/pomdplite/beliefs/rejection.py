@@ -12,15 +12,9 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.particles import PARTICLES
-from pomdplite.beliefs.population import (
-    PopulationBelief,
-    entropy,
-    extended,
-    population_model,
-    resample,
-    resample_equal,
-)
+from pomdplite.beliefs.population import PopulationBelief, extended, population_model
 from pomdplite.beliefs.protocol import view_of
+from pomdplite.beliefs.resampling import entropy, resample, resample_equal
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, kernel
 from pomdplite.mdp.outcomes import Outcomes
