@@ -194,13 +194,13 @@ def test_the_same_seed_and_simulations_give_the_same_decision():
 
 @pytest.mark.parametrize("name", ["pomcp", "pomcp-exact", "despot"])
 def test_a_search_ends_when_its_time_is_over(name, monkeypatch):
-    """On a clock that advances by a millisecond whenever it is read."""
+    """On a clock that advances by a millisecond whenever it is read; some of the time is left for the update."""
     readings = itertools.count()
     monkeypatch.setitem(CLOCKS, "wall", lambda: 0.001 * next(readings))
     planner = pl.make_planner(name, pl.make_model("rocksample-7-8"), time=0.05)
     planner.reset()
     decision = planner.decide()
-    assert 0.05 <= decision.seconds < 0.06 and decision.solution.simulations > 0
+    assert 0.03 <= decision.seconds < 0.06 and decision.solution.simulations > 0
 
 
 def test_despot_prunes_with_lambda():
