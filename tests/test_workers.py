@@ -87,6 +87,9 @@ class Unpicklable(Exception):
     def __init__(self, one, two):
         super().__init__(f"{one} and {two}")
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError("this exception stays here")
+
 
 def test_an_exception_that_cannot_be_sent_is_still_reported():
     from pomdplite.worlds.model import ModelWorld
