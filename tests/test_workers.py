@@ -86,9 +86,7 @@ def test_what_other_workers_have_finished_is_kept(tmp_path, monkeypatch):
 class Unpicklable(Exception):
     def __init__(self, one, two):
         super().__init__(f"{one} and {two}")
-
-    def __reduce_ex__(self, protocol):
-        raise TypeError("this exception stays here")
+        self.lock = threading.Lock()
 
 
 def test_an_exception_that_cannot_be_sent_is_still_reported():
