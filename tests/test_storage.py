@@ -165,9 +165,9 @@ def value(model: pl.Model) -> float:
 
 def test_a_model_without_a_folder_is_compiled_in_memory(nowhere, caplog):
     assert value(coin(4.25)) == 4.25
-    assert said(caplog) == [
-        f"the cache folder {nowhere / 'numba' / 'pomdplite'} is not writable; every process will compile its models again"
-    ]
+    folder = nowhere / "numba" / "pomdplite"
+    expected = f"the cache folder {folder} is not writable; every process will compile its models again"
+    assert said(caplog).count(expected) == 1
 
 
 @pytest.mark.parametrize("kind", [".py", ".nbc"])
