@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent
 CACHE = TESTS.parent / ".pytest_cache"
 DURATIONS = CACHE / "file_durations.json"  # seconds by file name
 # Where there was no run yet: files to start first. Names that do not exist are ignored. The first compiles every kernel
-# into an empty cache; the next two have minutes of work that does not need that cache, so no kernel is compiled twice.
+# into an empty cache; the next two have minutes of work that does not need that cache, so few kernels are compiled twice.
 SLOW = (
     "test_rivals.py",
     "test_compile.py",

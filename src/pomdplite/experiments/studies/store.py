@@ -31,22 +31,7 @@ _SETTINGS = "settings"  # key of the problems' constants in a run's machine fact
 _LOCK_TIMEOUT = 60.0  # seconds to wait while another program writes
 _KIND = "study"
 
-_TABLES = """
-CREATE TABLE study (configuration TEXT NOT NULL, title TEXT NOT NULL, seed INTEGER NOT NULL, clock TEXT NOT NULL,
-                    sources TEXT NOT NULL);
-CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL, machine TEXT NOT NULL);
-CREATE TABLE cells (cell INTEGER PRIMARY KEY, problem TEXT NOT NULL, planner TEXT NOT NULL, parameters TEXT NOT NULL,
-                    episodes INTEGER NOT NULL, reason TEXT, preparation_seconds REAL);
-CREATE TABLE episodes (cell INTEGER NOT NULL, episode INTEGER NOT NULL, discounted REAL NOT NULL,
-                       undiscounted REAL NOT NULL, success INTEGER, steps INTEGER NOT NULL, cut INTEGER NOT NULL,
-                       seconds REAL NOT NULL, simulations INTEGER NOT NULL, model_steps INTEGER NOT NULL,
-                       notes TEXT NOT NULL, PRIMARY KEY (cell, episode)) WITHOUT ROWID;
-CREATE VIEW rows AS
-    SELECT problem, planner, parameters, seed, episode, discounted, undiscounted, success, steps, cut,
-           seconds / max(steps, 1) AS seconds_per_step, simulations * 1.0 / max(steps, 1) AS simulations_per_step,
-           model_steps * 1.0 / max(steps, 1) AS model_steps_per_step, notes
-    FROM episodes JOIN cells USING (cell) JOIN study ORDER BY cell, episode;
-"""
+_TABLES = Path(__file__).with_name("schema.sql")
 
 
 class StudyHeader(NamedTuple):
@@ -265,7 +250,7 @@ class StudyStore:
                 time.sleep(0.05)
 
     def _create_tables(self, study: StudyDefinition) -> None:
-        for statement in _TABLES.split(";\n"):
+        for statement in _TABLES.read_text().split(";\n"):
             self._db.execute(statement)
         row = (study.toml(), study.title, study.seed, study.clock, json.dumps(_sources(study)))
         self._db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
