@@ -141,10 +141,17 @@ def test_a_worker_plays_with_the_version_that_the_study_was_started_with(tmp_pat
     sys.modules.pop("robot_numbers")
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://127.0.0.1:port"])
-def test_an_address_where_no_scheduler_is(tmp_path, address, monkeypatch):
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:9", "no dask scheduler answers at tcp://127.0.0.1:9"),
+        ("nonsense://x", "--dask nonsense://x: give the scheduler's address"),
+        ("tcp://127.0.0.1:port", "--dask tcp://127.0.0.1:port: give the scheduler's address"),
+    ],
+)
+def test_an_address_where_no_scheduler_is(tmp_path, address, said, monkeypatch):
     monkeypatch.setattr("pomdplite.experiments.studies.cluster._CONNECT_SECONDS", 1.0)
-    with pytest.raises(pl.PomdpLiteError, match=f"no dask scheduler answers at {address}"):
+    with pytest.raises(pl.PomdpLiteError, match=said):
         study(3).run(tmp_path / "s.db", dask=address)
     assert study(3).run(tmp_path / "s.db", workers=1).missing == 0
 

@@ -219,7 +219,7 @@ def test_published_numbers_are_shown_below_our_own():
     assert '<td class="cited">1.23 ± 0.10' in page and "Maps &amp; robots differ." in page
     assert "<h3>tiger</h3><dl><dt>robot</dt><dd>an &lt;arm&gt;</dd></dl>" in page
     lines = list(csv.DictReader(io.StringIO(csv_text(study))))
-    assert [line["published_mean"] for line in lines] == ["1.234", "1.234", "-2", ""]
+    assert [line["published_mean"] for line in lines] == ["1.234", "1.234", "-2.0", ""]
     assert [line["published_success_rate"] for line in lines] == ["0.998", "0.998", "", ""]
 
 
@@ -292,15 +292,15 @@ def test_a_page_never_overwrites_a_database(monkeypatch, capsys, tmp_path):
     pl.Study("s", ["tiger"], ["qmdp"], episodes=1).run(file, workers=1)
     before = file.read_bytes()
     code, _, err = report(monkeypatch, capsys, "--html", str(file))
-    assert code == 2 and "it is a database" in err and file.read_bytes() == before
+    assert code == 2 and "is not an HTML page" in err and file.read_bytes() == before
 
 
 def test_without_jinja_the_extra_is_named_and_notebooks_show_text(monkeypatch, capsys, tmp_path):
     file = tmp_path / "out.html"
-    file.write_text("before")
+    file.write_text("<!doctype html>before")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     code, out, err = report(monkeypatch, capsys, "--html", str(file))
-    assert (code, out) == (1, "") and file.read_text() == "before"
+    assert (code, out) == (1, "") and file.read_text() == "<!doctype html>before"
     assert err == "pomdplite: HTML reports need Jinja2: pip install 'pomdplite[report]'.\n"
     assert pl.tables(played_results())._repr_html_() is None
 
@@ -319,7 +319,7 @@ def test_errors_of_the_command_are_one_line(monkeypatch, capsys, tmp_path):
     for arguments, message in (
         (("--latex", "--csv"), "choose one"),
         (("--html", str(tmp_path / "no" / "out.html")), "there is no folder"),
-        (("--html", str(tmp_path)), "Is a directory"),
+        (("--html", str(tmp_path)), "it is a folder"),
     ):
         code, _, err = report(monkeypatch, capsys, *arguments)
         assert code == 2 and message in err and len(err.strip().splitlines()) == 1

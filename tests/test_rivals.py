@@ -104,6 +104,37 @@ def test_qmdp_and_despot_with_ample_budget_against_bayes_optimal_on_many_models(
     qmdp_and_despot_come_close(m)
 
 
+class Detour(pl.Model):
+    """Repeating "right" is best, though it is not legal everywhere on the way, so no node of the tree repeats it."""
+
+    state = pl.State(place=int)
+    hidden = pl.Hidden(coin=("heads", "tails"))
+    actions = ("left", "right", "wait")
+    discount = 1.0
+    horizon = 3
+
+    def transition(m, x, theta, a, y):
+        y.place = x.place + 1 if a != 0 or x.place > 0 else 3
+
+    def reward(m, x, theta, a):
+        if x.place == 2:
+            return 10.0 if a == 1 else 0.0
+        return 1.0 if x.place == 0 and a == 0 else 0.0
+
+    def legal(m, x, a):
+        return a == 0 or (a == 1) == (x.place != 1)
+
+    def terminal(m, x):
+        return x.place == 3
+
+
+def test_despot_follows_its_default_policy_where_no_searched_action_is_better():
+    planner = pl.Despot(Detour(), sims=5, scenarios=20)
+    planner.reset()
+    decision = planner.decide()
+    assert decision.bounds == (10.0, 10.0) and decision.name == "right"
+
+
 def pomcp_comes_close(m: Tables) -> None:
     """Its values are averages that include the cost of exploring, about c² log N / N, so it may need many simulations."""
     model, q = m.model(), action_values(m)

@@ -128,9 +128,11 @@ def check_parameters(parameters: Sequence[Parameter], planner: str, model: Model
 
 def typed_parameter(parameter: Parameter, planner: str) -> Parameter:
     """The parameter with the type that this planner takes."""
-    if isinstance(parameter, Range):
-        return replace(parameter, whole=float not in parameter_kinds(planner, parameter.name))
-    return parameter
+    try:
+        kinds = parameter_kinds(planner, parameter.name)
+    except UsageError as error:
+        raise UsageError(f"{parameter.source}: {error}") from None
+    return replace(parameter, whole=float not in kinds) if isinstance(parameter, Range) else parameter
 
 
 def _range(name: str, low: Any, high: Any, scale: Sequence[Any], source: str) -> Range:

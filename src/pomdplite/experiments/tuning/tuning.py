@@ -4,7 +4,8 @@ The episodes are held out: they belong to a seed that no evaluation can have (`h
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -61,7 +62,6 @@ class Tuning:
     episodes: int  # of a trial that is not abandoned
     seed: int  # the user's; the episodes are those of held_out_seed(seed)
     clock: str  # how time is measured: wall or cpu
-    model: Model = field(init=False, repr=False, compare=False)  # loaded once, for all trials
 
     def __post_init__(self) -> None:
         if self.episodes < 2:
@@ -73,9 +73,13 @@ class Tuning:
             raise UsageError(f"clock must be {' or '.join(CLOCKS)}, not {self.clock!r}.")
         if not self.parameters:
             raise UsageError("name what to tune, for example --param beta=0.1:100:log.")
-        object.__setattr__(self, "model", self.scenario.planning_model())
         typed = tuple(typed_parameter(p, self.planner) for p in self.parameters)
         object.__setattr__(self, "parameters", typed)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model to plan with, loaded once for all trials."""
+        return self.scenario.planning_model()
 
     @property
     def problem(self) -> str:

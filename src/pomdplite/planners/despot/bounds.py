@@ -42,9 +42,9 @@ def set_initial_bounds(
         state = tables.table[row_slot(tables.states, tables.table, tree.x, node)]
     upper = weight * upper_bound(model, tree, tables, settings, node, state)
     if state > 0 and tables.default.shape[0] > 0:
-        lower = tabled_default(tree, tables, node, state)
+        lower, tree.repeated[node] = tabled_default(tree, tables, node, state)
     else:
-        lower = simulated_default(model, tree, scratch, settings, node)
+        lower, tree.repeated[node] = simulated_default(model, tree, scratch, settings, node)
     tree.l_0[node] = tree.l[node] = weight * lower
     tree.mu[node] = max(upper, tree.l_0[node])
 
@@ -70,31 +70,34 @@ def upper_bound(
 
 
 @inner
-def tabled_default(tree: ScenarioTree, tables: BoundTables, node: int, state: int) -> float:
-    """ℓ₀ from the tables: the sum over the node's scenarios, for the best default policy."""
-    best = -np.inf
+def tabled_default(tree: ScenarioTree, tables: BoundTables, node: int, state: int) -> tuple[float, int]:
+    """ℓ₀ from the tables: the sum over the node's scenarios, for the best default policy; and which that is."""
+    best, chosen = -np.inf, 0
     for policy in range(tables.default.shape[0]):
         total = 0.0
         for i in range(tree.phi[node], tree.phi[node] + tree.phi_size[node]):
             total += tables.default[policy, state, tree.joint[tree.theta[i]]]
-        best = max(best, total)
-    return best
+        if total > best:
+            best, chosen = total, policy
+    return best, chosen
 
 
 @inner
 def simulated_default(
     model: KernelModel, tree: ScenarioTree, scratch: TreeScratch, settings: DespotSettings, node: int
-) -> float:
-    """ℓ₀ by simulation, for the best default policy."""
+) -> tuple[float, int]:
+    """ℓ₀ by simulation, for the best default policy; and which that is."""
     if model.functions[abi.POLICY] != 0:
-        return simulate_policy(model, tree, scratch, settings, node, _MODEL_POLICY)
-    best = -np.inf
+        return simulate_policy(model, tree, scratch, settings, node, _MODEL_POLICY), 0
+    best, chosen = -np.inf, 0
     for a in range(model.actions):
         if abi.legal(model, tree.x, node, a):
-            best = max(best, simulate_policy(model, tree, scratch, settings, node, a))
+            total = simulate_policy(model, tree, scratch, settings, node, a)
+            if total > best:
+                best, chosen = total, a
     if best == -np.inf:
         abi.note_no_action(model, tree.x, node)
-    return best
+    return best, chosen
 
 
 @inner

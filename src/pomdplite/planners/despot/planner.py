@@ -210,6 +210,8 @@ class Despot(Planner):
         action, notes = int(actions[best]), self.belief.notes
         if tree.l_0[0] >= lower[best] and model.functions[abi.POLICY] != 0:
             action = int(abi.policy(model, self.s.reshape(1, -1), 0, uniform(self._stream)))
+        elif tree.l_0[0] > lower[best]:  # no search beats repeating one action, or the first legal one where it is not
+            action = int(tree.repeated[0]) if tree.repeated[0] in actions else int(actions.min())
         if tree.counts[FULL]:
             notes = ("the search ran out of space for new nodes", *notes)
         return Decision(

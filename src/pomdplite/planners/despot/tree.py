@@ -39,6 +39,7 @@ class ScenarioTree(NamedTuple):
     phi: Ints  # [node] where Φ_b starts in the pool
     phi_size: Small  # [node] |Φ_b|
     l_0: Floats  # [node] ℓ₀(b), of the default policy
+    repeated: Small  # [node] the action that the default policy repeats, if the model has no policy of its own
     l: Floats  # [node] ℓ(b)
     mu: Floats  # [node] μ(b)
     first_pair: Ints  # [node] NOT_EXPANDED for a leaf
@@ -97,6 +98,7 @@ def allocate_tree(model: KernelModel, scenarios: int, held: int) -> ScenarioTree
         phi=np.zeros(nodes, np.int64),
         phi_size=np.zeros(nodes, np.int32),
         l_0=np.zeros(nodes),
+        repeated=np.zeros(nodes, np.int32),
         l=np.zeros(nodes),
         mu=np.zeros(nodes),
         first_pair=np.zeros(nodes, np.int64),
