@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
+from pomdplite.checking import model as checking
 from pomdplite.problems import PROBLEMS
 
 
@@ -299,3 +300,26 @@ def test_a_missing_parameter_is_explained_alike_by_checking_and_compiling():
     with pytest.raises(pl.ModelError) as compiling:
         pl.initial_belief(Walk())
     assert said in str(running.value) and said in str(compiling.value)
+
+
+def test_a_model_that_has_passed_is_not_checked_again(monkeypatch):
+    """Neither the object nor another one with the same code and numbers."""
+
+    def make(prize):
+        def reward(m, x, theta, a):
+            return m.prize * a
+
+        return type("Bet", (pl.Tiger,), {"reward": reward, "prize": prize})()
+
+    checked = []
+    check = checking._check
+    monkeypatch.setattr(checking, "_check", lambda model, *rest: checked.append(model.prize) or check(model, *rest))
+    prize = float(np.random.default_rng().integers(2**50))  # a number that no earlier run of this test has checked
+    first = make(prize)
+    for model in (first, first, make(prize), make(prize + 1.0), make(prize + 1.0)):
+        checking.check_before_planning(model)
+    assert checked == [prize, prize + 1.0]
+    simulated = type("Simulated", (pl.Tiger,), {"compiled": False, "prize": 0.0})
+    for _ in range(2):  # may call anything, so only the object itself is known to have passed
+        checking.check_before_planning(simulated())
+    assert checked[2:] == [0.0, 0.0]

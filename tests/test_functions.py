@@ -57,7 +57,7 @@ def favour(model, x, f):
 
 assert (addresses.SLOTS["surprise"], addresses.SLOTS["favour"]) == (len(table.FUNCTIONS) - 1, len(table.FUNCTIONS))
 text = wrappers.module_text(Odd().compiled_form.definition)
-assert '@cfunc("float64(uint64, uint64, uint64, float64)", cache=True)\\ndef surprise(m, x, theta, u):' in text
+assert '@cfunc("float64(uint64, uint64, uint64, float64)")\\ndef surprise(m, x, theta, u):' in text
 for compiled in (True, False):
     model = Odd() if compiled else type("Slow", (Odd,), {"compiled": False})()
     view, f = model.compiled_form.kernel_view(), np.full(3, 9.0)

@@ -373,7 +373,7 @@ def test_a_model_object_is_tuned_like_its_name(tmp_path, monkeypatch):
     assert facts(tuned) == facts(named) == facts(pl.tune(pl.Tiger(), **arguments))
     assert tuned.tuning.problem == "Tiger" and (tmp_path / "tune-Tiger-pomdp-lite.db").exists()
     assert facts(pl.TuningResult.read("tune-Tiger-pomdp-lite.db")) == facts(tuned)
-    with pytest.raises(pl.UsageError, match="the problem's source has changed"):
+    with pytest.raises(pl.UsageError, match="the problem has changed"):
         pl.tune(pl.Tiger(accuracy=0.7), **arguments)
     with pytest.raises(pl.UsageError, match="tune needs a problem's name or a model object, not 3"):
         pl.tune(3, **arguments)

@@ -119,7 +119,7 @@ def test_a_worker_that_is_terminated_at_once_is_silent(monkeypatch, capfd):
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         for _ in range(30):
-            pipe, process = parallel._started(pl.Qmdp(pl.make_model("tiger")), 0, "model")
+            pipe, process = parallel._started(pl.Qmdp(pl.make_model("tiger")), 0, "model", 1)
             process.terminate()
             process.join()
             pipe.close()

@@ -51,7 +51,7 @@ def compiled(definition: Definition) -> KernelFunctions:
     except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with KeyError
         raise explain(definition, jitted, argument_types(definition), error) from None
     addresses = {name: int(getattr(module, name).address) for name in definition.functions}
-    _loaded[code.key] = KernelFunctions(addresses, (module,), key=code.key if code.stored else None)
+    _loaded[code.key] = KernelFunctions(addresses, (module,), key=code.key if code.unseen is None else None)
     return _loaded[code.key]
 
 

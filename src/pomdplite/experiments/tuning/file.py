@@ -72,7 +72,7 @@ class TuningFile:
                 file.close()
                 difference = f"{key} {_described(there)}, not {_described(value)}"
                 if key == "source":
-                    difference = "the problem's file, or a module of yours that it imports, has changed"
+                    difference = "the problem has changed (its file, a module of yours that it imports, or its numbers)"
                 raise UsageError(f"{path} holds another tuning: {difference}. Choose another file.")
         return file
 
