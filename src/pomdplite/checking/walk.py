@@ -13,7 +13,7 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.addresses import SLOTS
 from pomdplite.compile.faults import FaultKind
-from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, inlined, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, inlined, inner, kernel
 from pomdplite.mdp.hash_table import empty_table, row_slot
 from pomdplite.rng import uniform
 
@@ -110,7 +110,7 @@ def advance(model: KernelModel, walk: Walk, pause: int, listed: bool) -> int:
     return FINISHED
 
 
-@inlined
+@inner
 def _try_values(model: KernelModel, walk: Walk, s: int, a: int, listed: bool) -> bool:
     """Try every value of θ that matters to (x, a); return False at a fault, with the counts behind it."""
     counts = walk.counts
@@ -142,7 +142,7 @@ def _values(model: KernelModel, component: int, listed: bool) -> int:
     return min(_VALUES, model.offsets[component + 1] - model.offsets[component])
 
 
-@inlined
+@inner
 def _try(model: KernelModel, walk: Walk, s: int, a: int, component: int, value: int, values: int) -> None:
     """Call T, Z, R and φ at (x, θ, a) twice, and add the next states to the walk."""
     first = model.offsets[component]
@@ -166,7 +166,7 @@ def _try(model: KernelModel, walk: Walk, s: int, a: int, component: int, value: 
             _add_state(walk, i)
 
 
-@inlined
+@inner
 def _compose(model: KernelModel, random: Words, component: int, row: int, theta: Words, t: int) -> None:
     """Write θ with this row's value of one component, and the others drawn evenly, into theta[t].
 
@@ -187,7 +187,7 @@ def _compose(model: KernelModel, random: Words, component: int, row: int, theta:
             theta[t, w] ^= model.theta[drawn, w] ^ model.theta[base, w]
 
 
-@inlined
+@inner
 def _evolve(model: KernelModel, walk: Walk, s: int, a: int, component: int, row: int) -> None:
     """φ: only the component may change, to another of its values; the same change in both θ."""
     theta, later = walk.theta, walk.later
@@ -214,7 +214,7 @@ def _evolve(model: KernelModel, walk: Walk, s: int, a: int, component: int, row:
         later[1, w] ^= theta[0, w] ^ later[0, w]
 
 
-@inlined
+@inner
 def _observe(model: KernelModel, walk: Walk, s: int, a: int, i: int) -> None:
     """Z in the next state y[i] under both θ."""
     abi.observation(model, walk.y, i, walk.later, 0, a, walk.z)
@@ -226,7 +226,7 @@ def _observe(model: KernelModel, walk: Walk, s: int, a: int, i: int) -> None:
             _note_difference(model, walk, s, a)
 
 
-@inlined
+@inner
 def _note_difference(model: KernelModel, walk: Walk, s: int, a: int) -> None:
     """Record that some function of (x, θ, a) does not repeat itself; step.py finds out which."""
     abi.note_fault(model, _DIFFERS, _TRANSITION, walk.states, s, walk.theta, 0, a)
@@ -240,7 +240,7 @@ def _same(rows: Words, others: Words, i: int) -> bool:
     return True
 
 
-@inlined
+@inner
 def _add_state(walk: Walk, i: int) -> None:
     """Add the next state y[i], if it is new and there is space."""
     slot = row_slot(walk.states, walk.table, walk.y, i)
@@ -256,7 +256,7 @@ def _add_state(walk: Walk, i: int) -> None:
     walk.counts[FOUND] = number + 1
 
 
-@inlined
+@inner
 def _keep_sample(walk: Walk, s: int, a: int) -> None:
     """Reservoir sampling: every (x, θ, a) of the walk is equally likely to be kept."""
     place, size = walk.counts[CALLS], walk.sample_a.shape[0]
