@@ -160,7 +160,10 @@ def test_solve_saves_a_policy_that_run_takes(tmp_path):
 
 
 def test_a_parameter_of_the_wrong_type_is_reported():
-    assert "beta must be a number, not 'much'" in run("run", "tiger", "-o", "beta=much", code=2).stderr
+    assert (
+        "beta must be a number of at least 0, or \"auto\", not 'much'"
+        in run("run", "tiger", "-o", "beta=much", code=2).stderr
+    )
     assert "sims must be a whole number" in run("run", "tiger", "-p", "pomcp", "-o", "sims=1.5", code=2).stderr
 
 

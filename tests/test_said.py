@@ -47,7 +47,7 @@ def test_planners_say_which_beta_and_budget_they_use_and_why():
     counted = pl.MeanMdp(Nap(), solver="uct", sims=2000)
     for planner in (default, given, own, searching, timed, counted):
         planner.prepare()
-    assert default.choices == ("β = 0.5: 5% of the range of rewards, -2 to 8", "value iteration")
+    assert default.choices[0].startswith("β = 0: chosen from 10") and default.choices[1] == "value iteration"
     assert given.choices == ("β = 3: given", "value iteration")
     assert own.choices == ("β = 30: the problem's own", "value iteration")
     assert searching.choices[1] == "0.1 s per step, the default"
@@ -57,7 +57,7 @@ def test_planners_say_which_beta_and_budget_they_use_and_why():
 def test_show_and_run_say_which_beta_is_used(monkeypatch, capsys, tmp_path):
     (tmp_path / "nap.py").write_text("from test_said import Nap\nnap = Nap()\n")
     shown = command(monkeypatch, capsys, "show", f"{tmp_path / 'nap.py'}:nap")
-    assert "β exploration weight by default 0.5: 5% of the range of rewards, -2 to 8" in shown
+    assert "β exploration weight by default 0: chosen from 10" in shown and "; exploring earns no more" in shown
     assert "30: the problem's own" in command(monkeypatch, capsys, "show", "tiger")
     ran = command(monkeypatch, capsys, "run", "tiger", "--beta", 4, "--solver", "uct", "-n", 1, "--sims", 10)
     assert "β = 4: given; 10 simulations per step" in ran

@@ -6,10 +6,26 @@ from typing import Annotated, Any
 import typer
 
 from pomdplite.errors import UsageError
+from pomdplite.planners.beta import AUTO
+
+
+def _beta(text: str) -> float | str:
+    """The value of --beta."""
+    try:
+        return text if text == AUTO else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor {AUTO}.") from None
+
 
 ProblemArgument = Annotated[str, typer.Argument(help="problem name, or path.py:Model")]
 PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="planner name; see `pomdplite list`")]
-BetaOption = Annotated[float | None, typer.Option(help="exploration weight; default: the problem's own")]
+BetaOption = Annotated[
+    Any,
+    typer.Option(
+        parser=_beta, metavar="NUMBER|auto",
+        help="exploration weight, or auto to choose it; default: the problem's own, otherwise auto",
+    ),
+]  # fmt: skip
 SolverOption = Annotated[str | None, typer.Option(help="auto (default), exact, uct or uct-tree")]
 TimeOption = Annotated[float | None, typer.Option(help="search time per step in seconds; default: 0.1")]
 SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]

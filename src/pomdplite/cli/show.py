@@ -9,12 +9,12 @@ from rich.table import Table
 from pomdplite.beliefs import initial_belief
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import ProblemArgument
-from pomdplite.errors import TooLargeError
+from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
 from pomdplite.model.model import Model
-from pomdplite.planners.pomdp_lite import beta_of
+from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.problems import make_model
 from pomdplite.views import text
 from pomdplite.views.terminal import print_in_full
@@ -34,7 +34,7 @@ def show(problem: ProblemArgument) -> None:
         ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
         ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
         ("γ", "discount", f"{model.discount:g}"),
-        ("β", "exploration weight by default", str(beta_of(model.compiled_form.kernel_view()))),
+        ("β", "exploration weight by default", _default_beta(model)),
         ("", "episode limit", f"{model.episode_horizon:,} steps"),
         ("", "default time budget", f"{DEFAULT_SECONDS:g} s per step (--time), {SOLVE_SECONDS:g} s to prepare"),
         ("", "memory limit", f"{memory.text(memory.limit())} ({memory.VARIABLE})"),
@@ -43,6 +43,17 @@ def show(problem: ProblemArgument) -> None:
     out.print(table, highlight=False)
     out.print()
     print_in_full(out, text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
+
+
+def _default_beta(model: Model) -> str:
+    planner = PomdpLite(model)
+    if planner.beta is None:
+        try:
+            with err.status("choosing β"):
+                planner.prepare()
+        except (NotConvergingError, TooLargeError) as error:
+            return f"none: {error}"
+    return str(planner.chosen_beta)
 
 
 def _state_count(model: Model) -> str:

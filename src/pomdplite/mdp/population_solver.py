@@ -33,6 +33,12 @@ class PopulationSolver:
         self.iteration: ValueIteration | None = None
         self._theta: Words = np.zeros((0, 1), np.uint64)  # the different particles that `iteration` is for
 
+    def use_beta(self, beta: float) -> None:
+        """Solve for this β from now on."""
+        self.beta, self.iteration = beta, None
+        if self.otherwise is not None:
+            self.otherwise.use_beta(beta)
+
     def reset(self, prior: Floats, seed: int) -> None:
         """Start a new episode, with nothing kept of the last one."""
         self.iteration = None

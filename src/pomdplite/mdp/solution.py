@@ -37,6 +37,9 @@ class Solution:
 class MdpSolver(Protocol):
     """Solves the internal-reward MDP of one model for a sequence of beliefs."""
 
+    def use_beta(self, beta: float) -> None:
+        """Solve for this β from now on."""
+
     def reset(self, prior: Floats, seed: int) -> None:
         """Start a new episode, which must not depend on earlier ones."""
 

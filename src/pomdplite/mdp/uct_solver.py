@@ -61,6 +61,10 @@ class UctSolver:
             None  # the belief that the graph's numbers are for: b and its values
         )
 
+    def use_beta(self, beta: float) -> None:
+        """Search with this β from now on, with an empty graph."""
+        self.parameters, self._belief = self.parameters._replace(beta=float(beta)), None
+
     def reset(self, prior: Floats, seed: int) -> None:
         """Start a new episode with an empty graph; the seed determines its random numbers."""
         self._work.stream[0] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)

@@ -13,17 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Flags, Floats, Ints, Words, inlined, inner, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, inlined, inner, kernel
 from pomdplite.mdp.action_values import allocate_bonus_workspace, root_action_values
 from pomdplite.mdp.bellman import InternalMdp, action_value_if_repeated, forever
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.components import Components
 from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
-from pomdplite.mdp.reachable import STATE_LIMIT, Reachable, build
+from pomdplite.mdp.reachable import Reachable
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.unbounded import no_way_out, not_converging_error
-from pomdplite.model.compiled import KernelView
 
 TOLERANCE = 1e-6  # largest error of a value, in units of reward
 _MAX_SWEEPS = 20_000  # per component without discount; then the component is examined for an unbounded loop
@@ -33,7 +31,7 @@ _CONVERGED, _PAUSED = -1, -2  # in the place of a component that does not conver
 _UNBOUNDED = -1.0
 
 # Indices into _Workspace.at and _Workspace.largest.
-_COMPONENT, _SWEEP, _SOLVED = range(3)
+_COMPONENT, _SWEEP, _SOLVED, _EVALUATED = range(4)
 _RESIDUAL, _CHANGE = range(2)
 
 
@@ -44,7 +42,7 @@ class _Workspace(NamedTuple):
     fixed: Floats  # [state] the best of the actions whose value is known before the component is solved
     reach: Flags  # [component] whether it can be reached from the current state
     moved: Flags  # [component] whether a value in it has changed
-    at: Ints  # [3] the component and the sweep at which solving goes on, and the states solved; 0 to begin anew
+    at: Ints  # [4] the component and sweep at which solving goes on, the states solved; all state-actions evaluated
     largest: Floats  # [2] the largest residual of all components, and the largest change of the one being solved
 
 
@@ -77,7 +75,7 @@ class ValueIteration:
             fixed=np.zeros(states),
             reach=np.zeros(components, np.bool_),
             moved=np.zeros(components, np.bool_),
-            at=np.zeros(3, np.int64),
+            at=np.zeros(4, np.int64),
             largest=np.zeros(2),
         )
         self._bonus_work = allocate_bonus_workspace(states)
@@ -99,6 +97,11 @@ class ValueIteration:
         self._belief = self._prior[0].copy()
         self.values[:] = self._prior[1]
         self._evaluate(self._belief)
+
+    @property
+    def evaluated(self) -> int:
+        """State-actions evaluated so far: work as a count, the same on every machine."""
+        return int(self._work.at[_EVALUATED])
 
     def solve_at(self, state: int, b: Floats) -> Solution:
         """Solve for the belief b all that `state` can reach."""
@@ -133,7 +136,7 @@ class ValueIteration:
         self._evaluate(b)
         root, everything = int(components.of[state]), self._belief is None
         self._belief = None  # until all components are solved
-        self._work.at[:] = 0
+        self._work.at[:_EVALUATED] = 0
         while (
             stuck := _solve_components(self._mdp, components, root, changed, everything, self._work, self._stopping)
         ) == _PAUSED:
@@ -143,36 +146,6 @@ class ValueIteration:
             raise not_converging_error(self.reachable, self._mdp, component, self.values, _MAX_SWEEPS)
         self._belief = b.copy()
         return int(self._work.at[_SOLVED]), float(self._work.largest[_RESIDUAL])
-
-
-class ExactSolver:
-    """Solves the internal-reward MDP by value iteration on every state reachable from the model's initial state."""
-
-    def __init__(
-        self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT,
-        deadline: Deadline = NO_DEADLINE,
-    ) -> None:  # fmt: skip
-        self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
-        self._build(view.root(), deadline)
-
-    def _build(self, root: Words, deadline: Deadline) -> None:
-        self.reachable = build(self.view, root, limit=self.limit, deadline=deadline)
-        self.iteration = ValueIteration(
-            self.reachable, self.gamma, self.beta, tolerance=self.tolerance, deadline=deadline
-        )  # fmt: skip
-
-    def reset(self, prior: Floats, seed: int) -> None:
-        """Start from the solution for the prior."""
-        self.iteration.reset(prior)
-
-    def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
-        """Solve for the belief b all that s can reach."""
-        self.iteration.deadline = self.iteration.deadline.again()
-        state = self.reachable.find(s)
-        if state < 0:  # a world other than the model led to a state that the model never reaches
-            self._build(s, self.iteration.deadline)
-            state = self.reachable.find(s)
-        return self.iteration.solve_at(state, b)
 
 
 def _changed_components(old: Floats, new: Floats, offsets: Ints) -> np.uint64:
@@ -233,8 +206,9 @@ def _solve_components(
                 needed = needed or work.moved[components.next[i]]
             if not needed:
                 continue
-        evaluated += mdp.graph.first[last] - mdp.graph.first[first]
+        before, evaluated = evaluated, evaluated + mdp.graph.first[last] - mdp.graph.first[first]
         left, evaluated = _solve_component(mdp, first, last, work, stopping, evaluated)
+        work.at[_EVALUATED] += evaluated - before
         if work.at[_SWEEP] > 0:
             return _PAUSED
         if left == np.inf and mdp.gamma == 1.0 and no_way_out(mdp, first, last, work.v):

@@ -11,22 +11,22 @@ where Q̃* adds β times the expected L1 change of the belief to the reward (Def
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
-from pomdplite.mdp.budget import DEFAULT_SECONDS, NO_DEADLINE, SOLVE_SECONDS, Budget, Deadline
+from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadline
 from pomdplite.mdp.distinct_steps import POOL
+from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
-from pomdplite.mdp.value_iteration import TOLERANCE, ExactSolver
-from pomdplite.model.compiled import KernelView
+from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.beta import AUTO, Beta, automatic_beta
 
-DEFAULT_BETA = 0.05  # as a share of the reward range, for models without a β of their own
 SOLVERS = ("auto", "exact", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
 _STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for particles, likewise
@@ -34,29 +34,11 @@ _PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
 _NUMBERS_PER_SECOND = 200e6  # numbers of distinct steps that it averages over a belief per second, likewise
 
 
-class Beta(NamedTuple):
-    """The weight of exploration, and where it comes from."""
-
-    value: float
-    origin: str
-
-    def __str__(self) -> str:
-        return f"{self.value:g}: {self.origin}"
-
-
-def beta_of(view: KernelView, deadline: Deadline = NO_DEADLINE) -> Beta:
-    """The β of a model for which the user gives none."""
-    if view.model.beta is not None:
-        return Beta(view.model.beta, "the problem's own")
-    low, high = reward_range(view, deadline=deadline)
-    share = f"{100 * DEFAULT_BETA:g}% of the range of rewards, {low:g} to {high:g}"
-    return Beta(DEFAULT_BETA * (high - low), share)
-
-
 class PomdpLite(Planner):
     """The paper's planner, which explores for a bonus: β times the expected change of the belief.
 
-    beta          weight of exploration; default: the model's own, or 5 % of the reward range
+    beta          weight of exploration; "auto" chooses it for the model by simulated episodes (planners/beta.py).
+                  Default: the model's own, or "auto"
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget, otherwise uct.
                   For a Population, "exact" means exact for the belief's particles
@@ -75,7 +57,7 @@ class PomdpLite(Planner):
     def __init__(
         self,
         model: Model,
-        beta: float | None = None,
+        beta: float | str | None = None,
         *,
         solver: str = "auto",
         time: float | None = None,
@@ -87,13 +69,17 @@ class PomdpLite(Planner):
         solve_time: float = SOLVE_SECONDS,
     ) -> None:
         super().__init__(model, solve_time)
-        if beta is not None and not (math.isfinite(beta) and beta >= 0):
-            raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
+        if beta is not None and (beta != AUTO if isinstance(beta, str) else not 0 <= beta < math.inf):
+            raise UsageError(f'beta must be a number of at least 0, or "{AUTO}", not {beta!r}.')
         if solver not in SOLVERS:
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
         self.budget: Budget = Budget.of(time, sims)
-        self.beta = model.beta if beta is None else beta  # None until the rewards are known
-        self._beta_origin = "given" if beta is not None else ""
+        origin = "the problem's own" if beta is None else "given"
+        beta = model.beta if beta is None else beta
+        self.beta: float | None = None  # until it is chosen
+        self._beta_origin = ""
+        if not isinstance(beta, str | None):
+            self.beta, self._beta_origin = beta, origin
         if search_depth is not None and search_depth < 1:
             raise UsageError(f"search_depth must be at least 1, not {search_depth!r}.")
         self.solver_name, self.time, self.sims, self.search_depth = solver, time, sims, search_depth
@@ -103,8 +89,8 @@ class PomdpLite(Planner):
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
         return {
-            "beta": self.beta, "solver": self.solver_name, "time": self.time, "sims": self.sims,
-            "search_depth": self.search_depth,
+            "beta": AUTO if self.beta is None else self.beta, "solver": self.solver_name, "time": self.time,
+            "sims": self.sims, "search_depth": self.search_depth,
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
             "solve_time": self.solve_time,
         }  # fmt: skip
@@ -112,10 +98,11 @@ class PomdpLite(Planner):
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
-        if not self._beta_origin:
-            self.beta, self._beta_origin = beta_of(self.view, self._deadline)
-        assert self.beta is not None
-        self.solver = self._make_solver(self.beta)
+        self.solver = self._make_solver(self.beta or 0.0)
+        if self.beta is None:
+            self.beta, self._beta_origin = automatic_beta(self.view, self.solver, self._deadline, self.now)
+            self.solver.use_beta(self.beta)
+            self.solver.reset(self.belief.probabilities, 0)
         self.deterministic = isinstance(self.solver, ExactSolver)
         if isinstance(self.solver, UctSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
@@ -124,7 +111,17 @@ class PomdpLite(Planner):
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
         solving = super().choices if isinstance(self.solver, UctSolver) else ("value iteration",)
-        return (f"β = {Beta(self.beta or 0.0, self._beta_origin)}", *solving)
+        return (f"β = {self.chosen_beta}", *solving)
+
+    @property
+    def chosen_beta(self) -> Beta:
+        """β and where it comes from; before `prepare` only if it need not be chosen."""
+        if self.beta is None:
+            raise UsageError("β is chosen while the planner is prepared: call prepare() first.")
+        return Beta(self.beta, self._beta_origin)
+
+    def __reduce__(self) -> Any:
+        return _remake_with_origin, (*super().__reduce__()[1], self._beta_origin)
 
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "exact":
@@ -187,3 +184,13 @@ class PomdpLite(Planner):
             action_names=self.model.actions,
             notes=notes + self.belief.notes,
         )
+
+
+def _remake_with_origin(
+    kind: type[PomdpLite], model: Model, parameters: dict[str, Any], clock: str, origin: str
+) -> PomdpLite:
+    """The same planner, with the β that has been chosen."""
+    planner = kind(model, **parameters)
+    planner.use_clock(clock)
+    planner._beta_origin = origin
+    return planner

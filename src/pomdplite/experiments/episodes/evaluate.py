@@ -2,7 +2,7 @@
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -155,7 +155,8 @@ def evaluate(
 
     def evaluation() -> Evaluation:
         in_order = tuple(sorted(finished, key=lambda e: e.index))
-        return Evaluation(cell, seed, in_order, chosen.preparation_seconds)
+        used = replace(cell, parameters=chosen.parameters)  # with the β that was chosen
+        return Evaluation(used, seed, in_order, chosen.preparation_seconds)
 
     try:
         with closing(LocalPlayers(workers, listener).play(cell, chosen, seed, range(episodes))) as batches:

@@ -1,0 +1,207 @@
+"""The weight β of exploration: a model's own, or chosen for the model by a race (race.py).
+
+The candidates follow from what information can be worth: Σ_θ b(θ) V_θ(x), the value if θ were known, less what β = 0
+earns. One step changes the belief by at most 2, so a bonus of that size needs a β of about half of it; bonuses add up
+over the steps that the frozen belief lets the agent expect, so that a good β can also be far smaller. Candidates are
+therefore 0, seven values over three decades below 4 times that scale, and 5 % of the range of rewards; then values
+halfway to the neighbours of the winner. If several tie, having earned the same in every episode, the middle one wins,
+or 0 if it is one of them.
+
+The choice is kept on disk under the model's digest, together with everything that it depends on.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pomdplite.beliefs import exact_belief
+from pomdplite.checking.remembered import model_digest
+from pomdplite.compile.cache import cache_folder, write_once
+from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.mdp.budget import Deadline
+from pomdplite.mdp.exact_solver import ExactSolver
+from pomdplite.mdp.full_information import full_information_values
+from pomdplite.mdp.momdp import momdp_form
+from pomdplite.mdp.reachable import reward_range
+from pomdplite.mdp.solution import MdpSolver
+from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.model.compiled import KernelView
+from pomdplite.planners.race import (
+    FEWEST,
+    WORK,
+    Candidate,
+    Episodes,
+    OutOfWorkError,
+    Policy,
+    SearchedPolicy,
+    SolvedPolicy,
+    race,
+    winners,
+)
+
+log = logging.getLogger("pomdplite")
+
+AUTO = "auto"
+SHARE = 0.05  # of the range of rewards: a candidate, and β where there is no race
+_VERSION = 1  # of the race: what is kept on disk from another one does not count
+_HIGHEST, _RATIO, _VALUES = 4.0, 10**0.5, 7  # the grid, from the highest down, in units of what information is worth
+_FIRST_SHARE = 0.7  # of the work, for the grid; the rest is for the neighbours of its winner
+_KNOWN_VALUES = 2_000_000  # most (x, θ, a) for which the value of a known θ is computed
+_NOTHING = 1e-6  # of the value: what information is worth, up to rounding
+_LARGEST = WORK // 200  # state-actions of a graph on which candidates can be compared
+
+
+class Beta(NamedTuple):
+    """The weight of exploration, and where it comes from."""
+
+    value: float
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{self.value:g}: {self.origin}"
+
+
+def share_of_rewards(view: KernelView, deadline: Deadline) -> Beta:
+    """5 % of the range of rewards, or of the reward if all are equal."""
+    low, high = reward_range(view, deadline=deadline)
+    if low == high:
+        return Beta(SHARE * abs(low), f"{100 * SHARE:g}% of the reward, always {low:g}")
+    return Beta(SHARE * (high - low), f"{100 * SHARE:g}% of the range of rewards, {low:g} to {high:g}")
+
+
+class _Choice(NamedTuple):
+    """What is kept on disk."""
+
+    beta: float
+    origin: str
+    raced: bool  # whether it is the result of a race
+
+    def told(self, how: str) -> Beta:
+        """The choice, with words on how it came about."""
+        nothing = "; exploring earns no more" if self.beta == 0 else ""
+        return Beta(self.beta, f"{self.origin}{how}{nothing}" if self.raced else self.origin)
+
+
+def automatic_beta(view: KernelView, solver: MdpSolver, deadline: Deadline, now: Callable[[], float]) -> Beta:
+    """The β that earns most with this solver: remembered, or found by a race."""
+    path, started = _path(view, solver), now()
+    known = None if path is None else _read(path)
+    if known is not None:
+        return known.told(", remembered")
+    found = _choose(view, solver, deadline)
+    if path is not None:
+        _write(path, found)
+    return found.told(f" in {now() - started:.1f} s")
+
+
+def _choose(view: KernelView, solver: MdpSolver, deadline: Deadline) -> _Choice:
+    share = share_of_rewards(view, deadline)
+    policy = _policies(view, solver, deadline)
+    if policy is None:
+        why = (
+            "its graph is too large for a choice" if view.listed else "no choice for hidden values that are not listed"
+        )
+        return _Choice(share.value, f"{share.origin} ({why})", raced=False)
+    episodes = Episodes(exact_belief(view), round(_FIRST_SHARE * WORK))
+    zero = Candidate(0.0, policy(0.0))
+    try:
+        for episode in range(FEWEST):
+            episodes.play(zero, episode)
+        worth = _worth_of_information(view, zero)
+        scale = share.value / SHARE if worth is None else worth
+        if scale <= _NOTHING * max(1.0, abs(zero.mean)):
+            return _Choice(0.0, "knowing the hidden value would earn no more", raced=False)
+        grid = [_rounded(_HIGHEST * scale / _RATIO**i) for i in range(_VALUES)]
+        others = sorted({*grid, _rounded(share.value)} - {0.0})
+        ranked = race(episodes, [zero, *(Candidate(beta, policy(beta)) for beta in others)])
+    except OutOfWorkError:
+        why = "episodes of this model take too long for a choice"
+        return _Choice(share.value, f"{share.origin} ({why})", raced=False)
+    best, count = winners(ranked), 1 + len(others)
+    near = _between_and_around(best[0].beta, best[-1].beta)
+    episodes.left += round((1 - _FIRST_SHARE) * WORK)
+    try:
+        again = [Candidate(c.beta, c.policy, decisions=c.decisions) for c in best]
+        best = winners(race(episodes, [*again, *(Candidate(beta, policy(beta)) for beta in near)]))
+        count += len(near)
+    except OutOfWorkError:
+        log.debug("%s: no work left for β near %g", view.model.name, best[0].beta)
+    chosen = 0.0 if best[0].beta == 0 else best[len(best) // 2].beta
+    return _Choice(chosen, f"chosen from {count}", raced=True)
+
+
+def _between_and_around(lowest: float, highest: float) -> list[float]:
+    """In the middle of the values that tie, and half a step of the grid beyond them."""
+    half = _RATIO**0.5
+    found = [highest * half, lowest / half, np.sqrt(lowest * highest)]
+    return sorted({_rounded(beta) for beta in found} - {0.0, lowest, highest})
+
+
+def _policies(view: KernelView, solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy] | None:
+    """Makes the policy for a β; None if this solver is too slow for a race, or the belief is not exact."""
+    if not view.listed:
+        return None
+    if isinstance(solver, UctSolver):
+        return lambda beta: SearchedPolicy(solver, beta)
+    if isinstance(solver, ExactSolver) and solver.reachable.state_actions <= _LARGEST:
+        return lambda beta: SolvedPolicy(solver, beta, deadline)
+    return None
+
+
+def _worth_of_information(view: KernelView, zero: Candidate) -> float | None:
+    """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
+    model = view.model
+    try:
+        most = _KNOWN_VALUES // (max(1, model.hidden.size) * len(model.actions))
+        momdp = momdp_form(model, limit=most, values=_KNOWN_VALUES)
+        values = full_information_values(momdp, model.discount)
+    except (TooLargeError, NotConvergingError) as why:
+        log.debug("%s", why)
+        return None
+    known = float(momdp.prior @ values[momdp.reachable.find(momdp.view.root())])
+    error = 2 * float(np.std(zero.returns, ddof=1)) / np.sqrt(len(zero.returns))
+    return max(0.0, known - zero.mean + error) if np.isfinite(known) else None
+
+
+def _rounded(beta: float) -> float:
+    """Three significant digits."""
+    return float(f"{beta:.3g}")
+
+
+def _path(view: KernelView, solver: MdpSolver) -> Path | None:
+    """The file of the choice; None if it cannot be kept."""
+    model, digest, folder = view.model, model_digest(view.model), cache_folder()
+    if digest is None or folder is None:
+        return None
+    with_solver: Any = type(solver).__name__
+    if isinstance(solver, UctSolver):
+        with_solver = solver.tree, solver.parameters.c, solver.parameters.search_depth
+    elif isinstance(solver, ExactSolver):
+        with_solver = solver.tolerance
+    depends = repr((_VERSION, digest, float(model.discount), model.episode_horizon, with_solver))
+    return folder / f"beta_{hashlib.sha256(depends.encode()).hexdigest()[:32]}.json"
+
+
+def _read(path: Path) -> _Choice | None:
+    """What a file holds; None if there is none, and if it is damaged, in which case it is deleted."""
+    try:
+        held = json.loads(path.read_text())
+        return _Choice(float(held["beta"]), str(held["origin"]), bool(held["raced"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        log.debug("%s: %s", path, error)
+        path.unlink(missing_ok=True)
+        return None
+
+
+def _write(path: Path, found: _Choice) -> None:
+    try:
+        write_once(path, json.dumps(found._asdict()))
+    except OSError as error:  # a full disk: the next process chooses again
+        log.debug("%s: %s", path, error)

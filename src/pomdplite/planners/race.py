@@ -1,0 +1,301 @@
+"""A race between values of β: policies play the same simulated episodes, and those that earn less drop out.
+
+All candidates meet the hidden values and the noise of the same episodes, so they are compared in pairs. Hidden values
+are drawn in blocks of eight episodes, one from each eighth of the prior (stratified sampling). What a policy earns in a
+step is counted as its mean under the belief, R(b, s, a): for an exact belief the expected return is the same, and a
+rare penalty counts a little in every episode instead of a lot in a few.
+
+After 32, 64, … episodes, a candidate drops out if it earns clearly less than the leader. Work is counted, not timed, so
+a race ends the same way on every machine. When half of the work is spent, half of the candidates have to go, and half
+of those when three quarters are; if it runs out, the leader wins.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from pomdplite import rng
+from pomdplite.beliefs import ExactBelief
+from pomdplite.compile import abi
+from pomdplite.compile.jit import Words
+from pomdplite.errors import NotConvergingError
+from pomdplite.mdp.budget import Budget, Deadline
+from pomdplite.mdp.exact_solver import ExactSolver
+from pomdplite.mdp.outcomes import allocate_outcomes
+from pomdplite.mdp.sampling import pick, simulate
+from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
+from pomdplite.planners.base import choose
+
+# Units of work, each some 3 ns: an exact solver's state-action is one.
+WORK = 1_500_000_000
+_SEARCHED_STEP = 120  # a step of UCT's simulations
+_STEP = 2_000  # a step of an episode
+_NEW_STEP = 8_000  # updating the belief or deciding, where that has not been done before
+_SLOWER = 50  # a model that Python runs
+SIMULATIONS = 100  # of UCT per step
+FEWEST = 8  # episodes on which a choice may rest
+_ROUNDS = (FEWEST, 16, 32, 64, 128, 256, 512)  # episodes after which candidates are compared
+_TESTED = 32  # episodes from which on standard errors are trusted
+_SETTLED = 64  # episodes after which candidates that have always earned the same need not play on
+_CLEARLY = 3.0  # standard errors
+_DIGITS = 9  # of a probability, in telling beliefs apart
+_TAIL = 0.01  # an episode is cut when rewards weigh less than this
+_STRATA = 8  # of hidden values
+_SEED = 0
+_END = -1
+
+
+class OutOfWorkError(Exception):
+    """The work of a race is spent."""
+
+
+class Policy(Protocol):
+    """POMDP-lite with one β."""
+
+    keeps: bool  # whether a decision in the same state and belief is the same, so that it can be kept
+
+    def begin(self, belief: ExactBelief, episode: int) -> None:
+        """Begin an episode."""
+
+    def solve(self, belief: ExactBelief, s: Words) -> Solution:
+        """The values of the actions in s."""
+
+    @property
+    def work(self) -> int:
+        """Units of work so far."""
+
+
+class SolvedPolicy:
+    """Decides by value iteration, on the graph that the planner and all candidates share."""
+
+    keeps = True
+
+    def __init__(self, solver: ExactSolver, beta: float, deadline: Deadline) -> None:
+        self._iteration = solver.iterate(beta, deadline)
+        self._prior = solver.view.table.prior
+        self._begun = False
+
+    def begin(self, belief: ExactBelief, episode: int) -> None:
+        """Forget the last episode before the next decision; if all decisions are known, there is none."""
+        self._begun = False
+
+    def solve(self, belief: ExactBelief, s: Words) -> Solution:
+        """The values of the actions in s."""
+        if not self._begun:
+            self._iteration.reset(self._prior)
+            self._begun = True
+        return self._iteration.solve_at(self._iteration.reachable.find(s), belief.probabilities)
+
+    @property
+    def work(self) -> int:
+        """State-actions evaluated."""
+        return self._iteration.evaluated
+
+
+class SearchedPolicy:
+    """Decides by a short search. All candidates search in the same room, which each episode begins with empty."""
+
+    keeps = False
+
+    def __init__(self, solver: UctSolver, beta: float) -> None:
+        self._solver, self._beta, self._steps = solver, float(beta), 0
+
+    def begin(self, belief: ExactBelief, episode: int) -> None:
+        """Begin with an empty graph and the episode's random numbers."""
+        self._solver.use_beta(self._beta)
+        self._solver.reset(belief.probabilities, int(rng.stream(_SEED, episode, rng.RACE, rng.PLANNER)[0]))
+
+    def solve(self, belief: ExactBelief, s: Words) -> Solution:
+        """The values of the actions in s, going by a few simulations."""
+        planned, self._solver.budget = self._solver.budget, Budget(None, SIMULATIONS)
+        try:
+            found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
+        finally:
+            self._solver.budget = planned
+        self._steps += found.steps
+        return found
+
+    @property
+    def work(self) -> int:
+        """Simulated steps, in units of work."""
+        return _SEARCHED_STEP * self._steps
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A β and what it has earned so far."""
+
+    beta: float
+    policy: Policy
+    returns: list[float] = field(default_factory=list)  # of episodes 0, 1, …
+    decisions: dict[int, tuple[int, float]] = field(default_factory=dict)  # node → action and its mean reward
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return float(np.mean(self.returns))
+
+
+class Episodes:
+    """Plays episodes of a model. Pairs of a state and a belief are numbered, so that no update is computed twice."""
+
+    def __init__(self, belief: ExactBelief, work: int = WORK) -> None:
+        self.belief, self.view, self.left = belief, belief.view, work
+        self._model = self.view.model
+        self._horizon, self._later = _cut(self._model)
+        self._slower = 1 if self._model.compiled_form.compiled else _SLOWER
+        self._buffer = allocate_outcomes(self.view.kernel_model, 1)
+        self._root = self.view.root()[: self._model.state.words]
+        self._hidden: list[Words] = []  # of episodes 0, 1, …
+        self._nodes: dict[bytes, int] = {}
+        self._following: dict[tuple[int, int, bytes, int], int] = {}  # node, action, next state and observation → node
+
+    def play(self, candidate: Candidate, episode: int) -> None:
+        """Play an episode and add its return to the candidate's."""
+        belief, policy, kernel_model = self.belief, candidate.policy, self.view.kernel_model
+        belief.reset()
+        if episode == len(self._hidden):
+            self._hidden.append(self._draw_hidden(episode))
+        theta = self._hidden[episode]
+        noise = rng.stream(_SEED, episode, rng.RACE, rng.WORLD)
+        policy.begin(belief, episode)
+        x, node, total, weight = self._root, self._node(self._root), 0.0, 1.0
+        behind: list[tuple[Words, int, Words, int]] = []  # steps that the belief has not been updated with
+        for _ in range(self._horizon):
+            known = candidate.decisions.get(node)
+            if known is None:
+                self._catch_up(behind)
+                known = self._decide(policy, x)
+                if policy.keeps:
+                    candidate.decisions[node] = known
+            a, reward = known
+            total, weight = total + weight * reward, weight * self._model.discount
+            u, v = rng.uniform(noise), rng.uniform(noise)
+            i, o, _ = simulate(kernel_model, x.reshape(1, -1), theta, a, u, v, self._buffer)
+            self.view.raise_fault()
+            self._spend(_STEP)
+            y, theta = self._buffer.y[i].copy(), self._buffer.theta.copy()
+            behind.append((x, a, y, o))
+            step = node, a, y.tobytes(), o
+            if step not in self._following:
+                self._catch_up(behind)
+                over = abi.terminal(kernel_model, y.reshape(1, -1), 0)
+                self._following[step] = _END if over else self._node(y)
+            x, node = y, self._following[step]
+            if node == _END:
+                break
+        else:
+            total += weight * reward * self._later
+        candidate.returns.append(total)
+
+    def _draw_hidden(self, episode: int) -> Words:
+        """The words of the hidden value: in each block of episodes, one value from every part of the prior."""
+        hidden, values = self._model.hidden, []
+        for number, component in enumerate(hidden.components):
+            draw = rng.stream(_SEED, episode // _STRATA, rng.RACE, rng.HIDDEN, number)
+            order = np.argsort([rng.uniform(draw) for _ in range(_STRATA)])
+            within = [rng.uniform(draw) for _ in range(_STRATA)]
+            at = episode % _STRATA
+            values.append(int(pick(component.prior, len(component), (order[at] + within[at]) / _STRATA)))
+        return to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
+
+    def _node(self, x: Words) -> int:
+        """The number of x with the present belief, whatever the order in which the same evidence came."""
+        b = self.belief.probabilities.round(_DIGITS) + 0.0
+        return self._nodes.setdefault(x.tobytes() + b.tobytes() + self.belief.maps.tobytes(), len(self._nodes))
+
+    def _catch_up(self, behind: list[tuple[Words, int, Words, int]]) -> None:
+        for step in behind:
+            self.belief._advance(*step)
+            self._spend(_NEW_STEP)
+        behind.clear()
+
+    def _decide(self, policy: Policy, x: Words) -> tuple[int, float]:
+        before = policy.work
+        found = policy.solve(self.belief, self.belief._state(x))
+        self.view.raise_fault()
+        self._spend(_NEW_STEP + policy.work - before)
+        a = choose(found.actions, found.q)
+        return a, float(found.mean_reward[list(found.actions).index(a)])
+
+    def _spend(self, work: int) -> None:
+        self.left -= work * self._slower
+        if self.left < 0:
+            raise OutOfWorkError
+
+
+def _cut(model: Model) -> tuple[int, float]:
+    """The steps of an episode, and the weight of later ones: the last reward is taken to go on."""
+    gamma, horizon = model.discount, model.episode_horizon
+    if not 0 < gamma < 1:
+        return horizon, 0.0
+    steps = min(horizon, math.ceil(math.log(_TAIL) / math.log(gamma)))
+    later = math.inf if model.horizon is None else horizon - steps
+    return steps, (1 - gamma**later) / (1 - gamma)
+
+
+def race(episodes: Episodes, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates that are still in the race, best first; all have played the same episodes.
+
+    OutOfWorkError if the work does not suffice for a choice.
+    """
+    running, whole = list(candidates), episodes.left
+    try:
+        for count in _ROUNDS:
+            running = _play(episodes, running, count)
+            spent = 1 - episodes.left / whole
+            running = _remaining(running, max(2, len(candidates) >> max(0, int(4 * spent) - 1)))
+            if len(running) == 1 or (count >= _SETTLED and all(_tied(other, running[0]) for other in running)):
+                break
+    except OutOfWorkError:
+        if min(len(c.returns) for c in running) < FEWEST:
+            raise
+    played = min(len(c.returns) for c in running)
+    for candidate in running:
+        del candidate.returns[played:]
+    return sorted(running, key=lambda c: -c.mean)
+
+
+def _play(episodes: Episodes, running: list[Candidate], count: int) -> list[Candidate]:
+    """Play up to this number of episodes, one after the other; those whose MDP has no finite value drop out."""
+    for episode in range(count):
+        for candidate in list(running):
+            if len(candidate.returns) > episode:
+                continue
+            try:
+                episodes.play(candidate, episode)
+            except NotConvergingError:
+                if len(running) == 1:
+                    raise
+                running.remove(candidate)
+    return running
+
+
+def _remaining(running: list[Candidate], most: int) -> list[Candidate]:
+    """The best that are not clearly worse than the leader, at most so many; those that tie count as one."""
+    ranked, kept = sorted(running, key=lambda c: -c.mean), list[Candidate]()
+    for candidate in ranked:
+        less = np.array(ranked[0].returns) - candidate.returns
+        clear = len(less) >= _TESTED and less.mean() > _CLEARLY * less.std(ddof=1) / np.sqrt(len(less))
+        if any(_tied(candidate, other) for other in kept):
+            kept.append(candidate)
+        elif not clear and most > 0:
+            kept.append(candidate)
+            most -= 1
+    return kept
+
+
+def _tied(one: Candidate, other: Candidate) -> bool:
+    """Whether both have earned the same in every episode, up to rounding."""
+    return bool(np.allclose(one.returns, other.returns, rtol=1e-9, atol=1e-9))
+
+
+def winners(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """The leader and all that tie with it, in the order of β."""
+    return sorted((c for c in ranked if _tied(c, ranked[0])), key=lambda c: c.beta)

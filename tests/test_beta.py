@@ -1,0 +1,280 @@
+"""β chosen for a model: what it earns, on which grounds, and that it is chosen only once."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from known_values import TIGER_LEAD_VALUE
+from test_said import command
+
+import pomdplite as pl
+from pomdplite.beliefs import exact_belief
+from pomdplite.mdp.budget import NO_DEADLINE
+from pomdplite.planners import beta as choice
+from pomdplite.planners import race
+from pomdplite.planners.beta import share_of_rewards
+
+
+class Doors(pl.Tiger):
+    """One-shot Tiger without a β of its own."""
+
+    beta = None
+
+
+class Crossing(pl.Model):
+    """A driver at a crossing: edging forward shows, with errors, whether the other car gives way."""
+
+    state = pl.State(gone=bool)
+    hidden = pl.Hidden(other=("gives way", "drives on"))
+    actions = ("wait", "edge forward", "go")
+    observations = ("slows", "keeps speed")
+    discount = 0.95
+    horizon = 40
+
+    def transition(m, x, theta, a, y):
+        y.gone = a == 2
+
+    def observation(m, y, theta, a, z):
+        if a == 1:
+            z[0] = 0.8 if theta.other == 0 else 0.25
+            z[1] = 1.0 - z[0]
+
+    def reward(m, x, theta, a):
+        if a == 2:
+            return 5.0 if theta.other == 0 else -200.0
+        return -0.1
+
+    def terminal(m, x):
+        return x.gone
+
+
+class Patrol(pl.Model):
+    """An intruder in one of four rooms on a ring: listen, walk on, or arrest someone in this room."""
+
+    state = pl.State(room=int, over=bool)
+    hidden = pl.Hidden(room=(0, 1, 2, 3))
+    actions = ("listen", "walk on", "arrest")
+    observations = ("noise", "silence")
+    discount = 0.95
+
+    def transition(m, x, theta, a, y):
+        if a == 1:
+            y.room = (x.room + 1) % 4
+        y.over = a == 2
+
+    def observation(m, y, theta, a, z):
+        if a == 0:
+            z[0] = 0.75 if theta.room == y.room else 0.2
+            z[1] = 1.0 - z[0]
+
+    def reward(m, x, theta, a):
+        if a == 2:
+            return 10.0 if theta.room == x.room else -5.0
+        return -0.2
+
+    def terminal(m, x):
+        return x.over
+
+
+class Lift(pl.Model):
+    """An unknown mass: too little force drops it, too much damages it; a tug tells roughly how heavy it is."""
+
+    state = pl.State(over=bool)
+    hidden = pl.Hidden(mass=(1, 2, 3, 4))
+    actions = ("tug", "force 1", "force 2", "force 3", "force 4")
+    observations = ("light", "heavy")
+    discount = 0.95
+
+    def transition(m, x, theta, a, y):
+        y.over = a > 0
+
+    def observation(m, y, theta, a, z):
+        if a == 0:
+            z[1] = 0.2 * theta.mass
+            z[0] = 1.0 - z[1]
+
+    def reward(m, x, theta, a):
+        if a == 0:
+            return -0.05
+        return 5.0 - 2.0 * (a - theta.mass) if a >= theta.mass else -50.0
+
+    def terminal(m, x):
+        return x.over
+
+
+class EqualRewards(pl.Model):
+    """Every step costs 1. A door in one of two rooms is open; the map on the wall, one step away, says in which."""
+
+    state = pl.State(place=("start", "map", "left", "right"), out=bool)
+    hidden = pl.Hidden(open=("left", "right"))
+    actions = ("map", "left", "right", "push")
+    observations = ("it is left", "it is right")
+    discount = 0.95
+    horizon = 60
+
+    def __init__(self, told=0.95):
+        self.told = told
+
+    def transition(m, x, theta, a, y):
+        if a == 0:
+            y.place = 1
+        elif a < 3:
+            # Each room can only be reached from the start and the map; the way back leads over the start.
+            y.place = a + 1 if x.place < 2 else 0
+        else:
+            y.out = x.place == theta.open + 2
+
+    def observation(m, y, theta, a, z):
+        if a == 0 and y.place == 1:
+            z[theta.open] = m.told
+            z[1 - theta.open] = 1.0 - m.told
+
+    def reward(m, x, theta, a):
+        return -1.0
+
+    def terminal(m, x):
+        return x.out
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of choices for this test alone."""
+    monkeypatch.setattr(choice, "cache_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def prepared(model, **parameters):
+    planner = pl.PomdpLite(model, **parameters)
+    planner.prepare()
+    return planner
+
+
+def no_race(*_):
+    raise AssertionError("a race")
+
+
+def test_on_tiger_the_chosen_beta_listens_as_the_optimal_policy_does(folder):
+    planner = prepared(Doors())
+    assert "chosen from 12 in" in planner.choices[0]
+    assert pl.evaluate(Doors(), planner.title, 300, 9, beta=planner.beta).returns.tolist() == (
+        pl.evaluate(Doors(), "bayes-optimal", 300, 9).returns.tolist()
+    )
+
+
+def test_returns_of_the_race_have_the_known_mean():
+    planner = prepared(Doors(), beta=0.0)
+    episodes = race.Episodes(exact_belief(planner.view))
+    for beta, lead in ((5.0, 2), (30.0, 3), (100.0, 4)):
+        candidate = race.Candidate(beta, race.SolvedPolicy(planner.solver, beta, NO_DEADLINE))
+        for episode in range(800):
+            episodes.play(candidate, episode)
+        error = np.std(candidate.returns) / 800**0.5
+        assert abs(candidate.mean - TIGER_LEAD_VALUE[lead]) < 3.5 * error < 0.4
+
+
+@pytest.mark.parametrize(("model", "gain"), [(Crossing, 0.0), (Patrol, 0.5), (Lift, 1.0)])
+def test_auto_earns_at_least_what_a_share_of_the_rewards_earns(model, gain, folder):
+    planner = prepared(model())
+    share = share_of_rewards(planner.view, NO_DEADLINE).value
+    chosen, before = (pl.evaluate(model(), episodes=1000, seed=77, beta=beta) for beta in (planner.beta, share))
+    assert chosen.difference(before).mean >= gain
+
+
+def test_the_same_beta_is_chosen_again_and_with_any_clock(monkeypatch, folder):
+    monkeypatch.setattr(choice, "cache_folder", lambda: None)
+    first = prepared(Patrol()).beta
+    slow = pl.PomdpLite(Patrol())
+    slow.now = iter(range(0, 10**9, 100)).__next__
+    slow.prepare()
+    assert slow.beta == first > 0
+
+
+def test_a_choice_is_remembered_with_what_it_depends_on(monkeypatch, folder):
+    chosen = prepared(Lift())
+    with monkeypatch.context() as patched:
+        patched.setattr(choice, "race", no_race)
+        again = prepared(Lift(), beta="auto")
+        assert again.beta == chosen.beta and again.choices[0].endswith("chosen from 11, remembered")
+        for changed in ({"discount": 0.9}, {"horizon": 7}):
+            with pytest.raises(AssertionError, match="a race"):
+                prepared(type("Changed", (Lift,), changed)())
+        with pytest.raises(AssertionError, match="a race"):
+            prepared(Lift(), solver="uct", sims=10)
+    (file,) = folder.glob("beta_*.json")
+    file.write_text('{"beta": ')
+    assert prepared(Lift()).beta == chosen.beta and json.loads(file.read_text())["beta"] == chosen.beta
+
+
+def test_without_a_folder_a_choice_is_not_remembered(monkeypatch):
+    monkeypatch.setattr(choice, "cache_folder", lambda: None)
+    assert "remembered" not in prepared(Lift()).choices[0] + prepared(Lift()).choices[0]
+
+
+def test_with_equal_rewards_beta_is_positive_if_information_matters(folder):
+    """A share of the range of rewards would be 0."""
+    useful, useless = prepared(EqualRewards()), prepared(EqualRewards(told=0.5))
+    assert useful.beta > 0 and useless.beta == 0
+    assert useless.choices[0].endswith("; exploring earns no more")
+    evaluations = [pl.evaluate(EqualRewards(), episodes=300, seed=5, beta=beta) for beta in (useful.beta, 0.0)]
+    assert evaluations[0].mean > evaluations[1].mean + 0.1
+
+
+def test_if_the_hidden_value_does_not_matter_beta_is_0_without_a_race(monkeypatch, folder):
+    monkeypatch.setattr(choice, "race", no_race)
+    planner = prepared(pl.tabular([[[[1.0]], [[1.0]]]], [[[0.0], [4.0]]], discount=0.9))
+    assert planner.choices[0] == "β = 0: knowing the hidden value would earn no more"
+
+
+def test_without_discount_a_beta_that_pays_forever_is_not_chosen(folder):
+    model = type("Undiscounted", (Doors,), {"horizon": 100})(discount=1.0)
+    with pytest.raises(pl.NotConvergingError):
+        prepared(model, beta=30.0)
+    chosen = pl.evaluate(model, episodes=300, seed=4)
+    assert chosen.mean > pl.evaluate(model, "mean-mdp", episodes=300, seed=4).mean - 1e-9
+
+
+def test_a_race_that_runs_out_of_work_falls_back_on_the_rewards_and_says_so(monkeypatch, folder):
+    monkeypatch.setattr(choice, "WORK", 1_000_000)
+    words = "β = 5.5: 5% of the range of rewards, -100 to 10 (episodes of this model take too long for a choice)"
+    assert prepared(Doors()).choices[0] == prepared(Doors()).choices[0] == words
+
+
+def test_a_model_that_is_searched_is_raced_with_short_searches(monkeypatch, folder):
+    monkeypatch.setattr(choice, "WORK", 300_000_000)
+    planner = prepared(Lift(), solver="uct", sims=200)
+    assert planner.choices == (planner.choices[0], "200 simulations per step") and "chosen from" in planner.choices[0]
+    share = share_of_rewards(planner.view, NO_DEADLINE).value
+    chosen, before = (
+        pl.evaluate(Lift(), episodes=100, seed=3, solver="uct", sims=200, beta=beta) for beta in (planner.beta, share)
+    )
+    assert chosen.mean > before.mean
+
+
+def test_workers_get_the_chosen_beta_with_its_origin(monkeypatch):
+    monkeypatch.setattr(choice, "cache_folder", lambda: None)
+    planner = prepared(Lift())
+    monkeypatch.setattr(choice, "race", no_race)
+    sent = pickle.loads(pickle.dumps(planner))
+    sent.prepare()
+    assert sent.choices == planner.choices and sent.beta == planner.beta
+    own = pickle.loads(pickle.dumps(pl.PomdpLite(pl.Tiger())))
+    assert str(own.chosen_beta) == "30: the problem's own"
+
+
+def test_a_given_beta_and_a_problems_own_are_not_raced(monkeypatch):
+    monkeypatch.setattr(choice, "race", no_race)
+    assert prepared(pl.Tiger()).beta == 30.0 and prepared(Doors(), beta=2).beta == 2
+
+
+def test_auto_is_accepted_wherever_beta_is(monkeypatch, capsys, tmp_path):
+    ran = command(monkeypatch, capsys, "run", "tiger", "--beta", "auto", "-n", 5)
+    assert "β = 38.6: chosen from 12" in ran and " 38.6 " in ran.split("β = ")[0]
+    assert "β = 38.6: chosen from 12, remembered" in command(
+        monkeypatch, capsys, "run", "tiger", "-o", "beta=auto", "-n", 5
+    )
+    study = pl.Study("doors", ["tiger"], ["pomdp-lite"], episodes=5, options={"beta": ["auto", 2]})
+    table = pl.tables(study.run(tmp_path / "study.db"))
+    assert "auto" in str(table)
+    tuned = pl.tune("tiger", params={"beta": ["auto", 0.5]}, trials=2, episodes=200, out=tmp_path / "tune.db")
+    assert tuned.best.values["beta"] == "auto"
