@@ -229,7 +229,7 @@ def test_a_damaged_file(tiger, tmp_path):
         ("beta=0:1:log", "--param beta=0:1:log: a logarithmic range must begin above 0"),
         ("beta=1:10:lin", "--param beta=1:10:lin: low:high may only be followed by log, not 'lin'"),
         ("beta=a:b", "--param beta=a:b: the ends of a range must be numbers, not 'a'"),
-        ("beta=-1:1", "--param beta=-1:1: beta must be a number of at least 0, not -1"),
+        ("beta=-1:1", '--param beta=-1:1: beta must be a number of at least 0, or "auto", not -1'),
         ("betta=1:10", "--param betta=1:10: planner pomdp-lite has no parameter 'betta'"),
         (
             "search_depth=0.5:10",
