@@ -9,7 +9,6 @@ from known_values import TIGER_LEAD_VALUE
 from test_said import command
 
 import pomdplite as pl
-from pomdplite.beliefs import exact_belief
 from pomdplite.mdp.budget import NO_DEADLINE
 from pomdplite.planners import beta as choice
 from pomdplite.planners import race
@@ -103,6 +102,18 @@ class Lift(pl.Model):
         return x.over
 
 
+class LoosePopulation(Lift):
+    """The same masses, drawn instead of listed."""
+
+    hidden = pl.Population(mass=float)
+
+    def prior(m, theta, random):
+        theta.mass = 1.0 + int(4.0 * pl.uniform(random))
+
+    def move(m, x, theta, random):
+        return False
+
+
 class EqualRewards(pl.Model):
     """Every step costs 1. A door in one of two rooms is open; the map on the wall, one step away, says in which."""
 
@@ -164,7 +175,7 @@ def test_on_tiger_the_chosen_beta_listens_as_the_optimal_policy_does(folder):
 
 def test_returns_of_the_race_have_the_known_mean():
     planner = prepared(Doors(), beta=0.0)
-    episodes = race.Episodes(exact_belief(planner.view))
+    episodes = race.Episodes(planner.belief)
     for beta, lead in ((5.0, 2), (30.0, 3), (100.0, 4)):
         candidate = race.Candidate(beta, race.SolvedPolicy(planner.solver, beta, NO_DEADLINE))
         for episode in range(800):
@@ -249,6 +260,18 @@ def test_a_model_that_is_searched_is_raced_with_short_searches(monkeypatch, fold
         pl.evaluate(Lift(), episodes=100, seed=3, solver="uct", sims=200, beta=beta) for beta in (planner.beta, share)
     )
     assert chosen.mean > before.mean
+
+
+def test_particles_are_raced_too(monkeypatch, folder):
+    monkeypatch.setattr(choice, "WORK", 500_000_000)
+    few = {"particles": 200}
+    planner = prepared(LoosePopulation(), **few)
+    assert "chosen from" in planner.choices[0] and prepared(LoosePopulation(), **few).choices[0].endswith("remembered")
+    share = share_of_rewards(planner.view, NO_DEADLINE).value
+    chosen, before = (
+        pl.evaluate(LoosePopulation(), episodes=100, seed=3, beta=beta, **few) for beta in (planner.beta, share)
+    )
+    assert chosen.mean > before.mean + 1
 
 
 def test_workers_get_the_chosen_beta_with_its_origin(monkeypatch):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pomdplite.beliefs import exact_belief
+from pomdplite.beliefs import Belief
 from pomdplite.checking.remembered import model_digest
 from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.errors import NotConvergingError, TooLargeError
@@ -27,6 +27,7 @@ from pomdplite.mdp.budget import Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
+from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
@@ -87,27 +88,25 @@ class _Choice(NamedTuple):
         return Beta(self.beta, f"{self.origin}{how}{nothing}" if self.raced else self.origin)
 
 
-def automatic_beta(view: KernelView, solver: MdpSolver, deadline: Deadline, now: Callable[[], float]) -> Beta:
-    """The β that earns most with this solver: remembered, or found by a race."""
-    path, started = _path(view, solver), now()
+def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: Callable[[], float]) -> Beta:
+    """The β that earns most with this solver: remembered, or found by a race, which uses the belief."""
+    path, started = _path(belief, solver), now()
     known = None if path is None else _read(path)
     if known is not None:
         return known.told(", remembered")
-    found = _choose(view, solver, deadline)
+    found = _choose(belief, solver, deadline)
     if path is not None:
         _write(path, found)
     return found.told(f" in {now() - started:.1f} s")
 
 
-def _choose(view: KernelView, solver: MdpSolver, deadline: Deadline) -> _Choice:
+def _choose(belief: Belief, solver: MdpSolver, deadline: Deadline) -> _Choice:
+    view = belief.view
     share = share_of_rewards(view, deadline)
-    policy = _policies(view, solver, deadline)
+    policy = _policies(solver, deadline)
     if policy is None:
-        why = (
-            "its graph is too large for a choice" if view.listed else "no choice for hidden values that are not listed"
-        )
-        return _Choice(share.value, f"{share.origin} ({why})", raced=False)
-    episodes = Episodes(exact_belief(view), round(_FIRST_SHARE * WORK))
+        return _Choice(share.value, f"{share.origin} (its graph is too large for a choice)", raced=False)
+    episodes = Episodes(belief, round(_FIRST_SHARE * WORK))
     zero = Candidate(0.0, policy(0.0))
     try:
         for episode in range(FEWEST):
@@ -142,11 +141,9 @@ def _between_and_around(lowest: float, highest: float) -> list[float]:
     return sorted({_rounded(beta) for beta in found} - {0.0, lowest, highest})
 
 
-def _policies(view: KernelView, solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy] | None:
-    """Makes the policy for a β; None if this solver is too slow for a race, or the belief is not exact."""
-    if not view.listed:
-        return None
-    if isinstance(solver, UctSolver):
+def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy] | None:
+    """Makes the policy for a β; None if the graph is too large for a race."""
+    if isinstance(solver, UctSolver | PopulationSolver):
         return lambda beta: SearchedPolicy(solver, beta)
     if isinstance(solver, ExactSolver) and solver.reachable.state_actions <= _LARGEST:
         return lambda beta: SolvedPolicy(solver, beta, deadline)
@@ -156,6 +153,8 @@ def _policies(view: KernelView, solver: MdpSolver, deadline: Deadline) -> Callab
 def _worth_of_information(view: KernelView, zero: Candidate) -> float | None:
     """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
     model = view.model
+    if not view.listed:
+        return None
     try:
         most = _KNOWN_VALUES // (max(1, model.hidden.size) * len(model.actions))
         momdp = momdp_form(model, limit=most, values=_KNOWN_VALUES)
@@ -173,17 +172,19 @@ def _rounded(beta: float) -> float:
     return float(f"{beta:.3g}")
 
 
-def _path(view: KernelView, solver: MdpSolver) -> Path | None:
+def _path(belief: Belief, solver: MdpSolver) -> Path | None:
     """The file of the choice; None if it cannot be kept."""
-    model, digest, folder = view.model, model_digest(view.model), cache_folder()
+    model, folder = belief.view.model, cache_folder()
+    digest = model_digest(model)
     if digest is None or folder is None:
         return None
-    with_solver: Any = type(solver).__name__
-    if isinstance(solver, UctSolver):
-        with_solver = solver.tree, solver.parameters.c, solver.parameters.search_depth
-    elif isinstance(solver, ExactSolver):
-        with_solver = solver.tolerance
-    depends = repr((_VERSION, digest, float(model.discount), model.episode_horizon, with_solver))
+    uses: list[Any] = [type(solver).__name__, len(belief.probabilities)]
+    if isinstance(solver, ExactSolver | PopulationSolver):
+        uses.append(solver.tolerance)
+    search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
+    if isinstance(search, UctSolver):
+        uses += [search.tree, search.parameters.c, search.parameters.search_depth]
+    depends = repr((_VERSION, digest, float(model.discount), model.episode_horizon, uses))
     return folder / f"beta_{hashlib.sha256(depends.encode()).hexdigest()[:32]}.json"
 
 

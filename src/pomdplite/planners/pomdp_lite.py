@@ -100,7 +100,8 @@ class PomdpLite(Planner):
         self.belief = initial_belief(self.view, self.particles)
         self.solver = self._make_solver(self.beta or 0.0)
         if self.beta is None:
-            self.beta, self._beta_origin = automatic_beta(self.view, self.solver, self._deadline, self.now)
+            self.beta, self._beta_origin = automatic_beta(self.belief, self.solver, self._deadline, self.now)
+            self.belief.reset()
             self.solver.use_beta(self.beta)
             self.solver.reset(self.belief.probabilities, 0)
         self.deterministic = isinstance(self.solver, ExactSolver)

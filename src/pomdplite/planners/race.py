@@ -2,8 +2,9 @@
 
 All candidates meet the hidden values and the noise of the same episodes, so they are compared in pairs. Hidden values
 are drawn in blocks of eight episodes, one from each eighth of the prior (stratified sampling). What a policy earns in a
-step is counted as its mean under the belief, R(b, s, a): for an exact belief the expected return is the same, and a
-rare penalty counts a little in every episode instead of a lot in a few.
+step is counted as its mean under the belief, R(b, s, a): the expected return is the same, and a rare penalty counts a
+little in every episode instead of a lot in a few. The mean over particles is only approximate, so there the rewards
+are drawn, and hidden values are drawn independently.
 
 After 32, 64, … episodes, a candidate drops out if it earns clearly less than the leader. Work is counted, not timed, so
 a race ends the same way on every machine. When half of the work is spent, half of the candidates have to go, and half
@@ -11,30 +12,36 @@ of those when three quarters are; if it runs out, the leader wins.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.beliefs import ExactBelief
+from pomdplite.beliefs import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import NotConvergingError
 from pomdplite.mdp.budget import Budget, Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.outcomes import allocate_outcomes
+from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.sampling import pick, simulate
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.model.compiled import draw_prior
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
+from pomdplite.model.spaces import Population
 from pomdplite.planners.base import choose
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.
 WORK = 1_500_000_000
 _SEARCHED_STEP = 120  # a step of UCT's simulations
+_LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
+_PARTICLE = 300  # updating one particle
 _STEP = 2_000  # a step of an episode
 _NEW_STEP = 8_000  # updating the belief or deciding, where that has not been done before
 _SLOWER = 50  # a model that Python runs
@@ -60,10 +67,10 @@ class Policy(Protocol):
 
     keeps: bool  # whether a decision in the same state and belief is the same, so that it can be kept
 
-    def begin(self, belief: ExactBelief, episode: int) -> None:
+    def begin(self, belief: Belief, episode: int) -> None:
         """Begin an episode."""
 
-    def solve(self, belief: ExactBelief, s: Words) -> Solution:
+    def solve(self, belief: Belief, s: Words) -> Solution:
         """The values of the actions in s."""
 
     @property
@@ -81,11 +88,11 @@ class SolvedPolicy:
         self._prior = solver.view.table.prior
         self._begun = False
 
-    def begin(self, belief: ExactBelief, episode: int) -> None:
+    def begin(self, belief: Belief, episode: int) -> None:
         """Forget the last episode before the next decision; if all decisions are known, there is none."""
         self._begun = False
 
-    def solve(self, belief: ExactBelief, s: Words) -> Solution:
+    def solve(self, belief: Belief, s: Words) -> Solution:
         """The values of the actions in s."""
         if not self._begun:
             self._iteration.reset(self._prior)
@@ -99,32 +106,49 @@ class SolvedPolicy:
 
 
 class SearchedPolicy:
-    """Decides by a short search. All candidates search in the same room, which each episode begins with empty."""
+    """Decides by a short search, or exactly for the particles of a belief while they reach few states.
+
+    All candidates use the planner's solver, which begins each episode with nothing kept.
+    """
 
     keeps = False
 
-    def __init__(self, solver: UctSolver, beta: float) -> None:
-        self._solver, self._beta, self._steps = solver, float(beta), 0
+    def __init__(self, solver: UctSolver | PopulationSolver, beta: float) -> None:
+        self._solver, self._beta, self.work = solver, float(beta), 0
+        self._search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
 
-    def begin(self, belief: ExactBelief, episode: int) -> None:
+    def begin(self, belief: Belief, episode: int) -> None:
         """Begin with an empty graph and the episode's random numbers."""
         self._solver.use_beta(self._beta)
-        self._solver.reset(belief.probabilities, int(rng.stream(_SEED, episode, rng.RACE, rng.PLANNER)[0]))
+        self._solver.reset(belief.probabilities, _number(episode, rng.PLANNER))
 
-    def solve(self, belief: ExactBelief, s: Words) -> Solution:
-        """The values of the actions in s, going by a few simulations."""
-        planned, self._solver.budget = self._solver.budget, Budget(None, SIMULATIONS)
-        try:
+    def solve(self, belief: Belief, s: Words) -> Solution:
+        """The values of the actions in s."""
+        with _short(self._search):
             found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
-        finally:
-            self._solver.budget = planned
-        self._steps += found.steps
+        self.work += _SEARCHED_STEP * found.steps
+        if isinstance(self._solver, PopulationSolver) and self._solver.iteration is not None:
+            reachable = self._solver.iteration.reachable
+            self.work += _LISTED_STEP * reachable.state_actions * len(reachable.view.table.theta)
         return found
 
-    @property
-    def work(self) -> int:
-        """Simulated steps, in units of work."""
-        return _SEARCHED_STEP * self._steps
+
+@contextmanager
+def _short(search: UctSolver | None) -> Iterator[None]:
+    """A budget in simulations for the searches of a race."""
+    if search is None:
+        yield
+        return
+    planned, search.budget = search.budget, Budget(None, SIMULATIONS)
+    try:
+        yield
+    finally:
+        search.budget = planned
+
+
+def _number(episode: int, purpose: int) -> int:
+    """A seed for an episode of a race."""
+    return int(rng.stream(_SEED, episode, rng.RACE, purpose)[0])
 
 
 @dataclass(eq=False)
@@ -145,8 +169,9 @@ class Candidate:
 class Episodes:
     """Plays episodes of a model. Pairs of a state and a belief are numbered, so that no update is computed twice."""
 
-    def __init__(self, belief: ExactBelief, work: int = WORK) -> None:
+    def __init__(self, belief: Belief, work: int = WORK) -> None:
         self.belief, self.view, self.left = belief, belief.view, work
+        self._new_step = _NEW_STEP + (0 if self.view.listed else _PARTICLE * len(belief.probabilities))
         self._model = self.view.model
         self._horizon, self._later = _cut(self._model)
         self._slower = 1 if self._model.compiled_form.compiled else _SLOWER
@@ -154,12 +179,13 @@ class Episodes:
         self._root = self.view.root()[: self._model.state.words]
         self._hidden: list[Words] = []  # of episodes 0, 1, …
         self._nodes: dict[bytes, int] = {}
+        self._unlike = 0  # pairs that are not kept
         self._following: dict[tuple[int, int, bytes, int], int] = {}  # node, action, next state and observation → node
 
     def play(self, candidate: Candidate, episode: int) -> None:
         """Play an episode and add its return to the candidate's."""
         belief, policy, kernel_model = self.belief, candidate.policy, self.view.kernel_model
-        belief.reset()
+        belief.reset(_number(episode, rng.PLANNER))
         if episode == len(self._hidden):
             self._hidden.append(self._draw_hidden(episode))
         theta = self._hidden[episode]
@@ -174,11 +200,12 @@ class Episodes:
                 known = self._decide(policy, x)
                 if policy.keeps:
                     candidate.decisions[node] = known
-            a, reward = known
-            total, weight = total + weight * reward, weight * self._model.discount
+            a, mean = known
             u, v = rng.uniform(noise), rng.uniform(noise)
-            i, o, _ = simulate(kernel_model, x.reshape(1, -1), theta, a, u, v, self._buffer)
+            i, o, drawn = simulate(kernel_model, x.reshape(1, -1), theta, a, u, v, self._buffer)
             self.view.raise_fault()
+            reward = mean if self.view.listed else drawn
+            total, weight = total + weight * reward, weight * self._model.discount
             self._spend(_STEP)
             y, theta = self._buffer.y[i].copy(), self._buffer.theta.copy()
             behind.append((x, a, y, o))
@@ -197,6 +224,11 @@ class Episodes:
     def _draw_hidden(self, episode: int) -> Words:
         """The words of the hidden value: in each block of episodes, one value from every part of the prior."""
         hidden, values = self._model.hidden, []
+        if isinstance(hidden, Population):
+            theta = np.zeros((1, hidden.words), np.uint64)
+            draw_prior(self.view.kernel_model, theta, 1, rng.stream(_SEED, episode, rng.RACE, rng.HIDDEN))
+            self.view.raise_fault()
+            return theta
         for number, component in enumerate(hidden.components):
             draw = rng.stream(_SEED, episode // _STRATA, rng.RACE, rng.HIDDEN, number)
             order = np.argsort([rng.uniform(draw) for _ in range(_STRATA)])
@@ -207,13 +239,16 @@ class Episodes:
 
     def _node(self, x: Words) -> int:
         """The number of x with the present belief, whatever the order in which the same evidence came."""
+        if self.belief.key() is None:  # particles are never the same again
+            self._unlike += 1
+            return -1 - self._unlike
         b = self.belief.probabilities.round(_DIGITS) + 0.0
         return self._nodes.setdefault(x.tobytes() + b.tobytes() + self.belief.maps.tobytes(), len(self._nodes))
 
     def _catch_up(self, behind: list[tuple[Words, int, Words, int]]) -> None:
         for step in behind:
             self.belief._advance(*step)
-            self._spend(_NEW_STEP)
+            self._spend(self._new_step)
         behind.clear()
 
     def _decide(self, policy: Policy, x: Words) -> tuple[int, float]:
