@@ -9,7 +9,7 @@ from known_values import TIGER_LEAD_VALUE
 from test_said import command
 
 import pomdplite as pl
-from pomdplite.mdp.budget import NO_DEADLINE
+from pomdplite.mdp.budget import CLOCKS, NO_DEADLINE
 from pomdplite.planners import beta as choice
 from pomdplite.planners import race
 from pomdplite.planners.beta import share_of_rewards
@@ -249,6 +249,14 @@ def test_a_race_that_runs_out_of_work_falls_back_on_the_rewards_and_says_so(monk
     monkeypatch.setattr(choice, "WORK", 1_000_000)
     words = "β = 5.5: 5% of the range of rewards, -100 to 10 (episodes of this model take too long for a choice)"
     assert prepared(Doors()).choices[0] == prepared(Doors()).choices[0] == words
+
+
+def test_a_race_keeps_to_solve_time_and_says_so(monkeypatch, folder):
+    seconds = iter(range(10**9))
+    monkeypatch.setitem(CLOCKS, "wall", lambda: float(next(seconds)))
+    planner = prepared(Doors(), solve_time=40)
+    said = "β = 5.5: 5% of the range of rewards, -100 to 10 (a choice takes longer than the 40 s of solve_time)"
+    assert planner.choices[0] == said and not list(folder.glob("beta_*"))
 
 
 def test_a_model_that_is_searched_is_raced_with_short_searches(monkeypatch, folder):

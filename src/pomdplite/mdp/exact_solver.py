@@ -29,7 +29,7 @@ class ExactSolver:
 
     def use_beta(self, beta: float) -> None:
         """Solve for this β from now on."""
-        self.beta, self.iteration = beta, self.iterate(beta, self.iteration.deadline)
+        self.beta, self.iteration = beta, self.iterate(beta, self.iteration.deadline.again())
 
     def reset(self, prior: Floats, seed: int) -> None:
         """Start from the solution for the prior."""

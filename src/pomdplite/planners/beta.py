@@ -23,7 +23,7 @@ from pomdplite.beliefs import Belief
 from pomdplite.checking.remembered import model_digest
 from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.errors import NotConvergingError, TooLargeError
-from pomdplite.mdp.budget import Deadline
+from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
@@ -94,24 +94,28 @@ def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: C
     known = None if path is None else _read(path)
     if known is not None:
         return known.told(", remembered")
-    found = _choose(belief, solver, deadline)
+    share = share_of_rewards(belief.view, deadline)
+    try:
+        found = _choose(belief, solver, share, deadline)
+    except OutOfTimeError:  # depends on the machine, so it is not remembered
+        return Beta(
+            share.value, f"{share.origin} (a choice takes longer than the {deadline.seconds:g} s of solve_time)"
+        )
     if path is not None:
         _write(path, found)
     return found.told(f" in {now() - started:.1f} s")
 
 
-def _choose(belief: Belief, solver: MdpSolver, deadline: Deadline) -> _Choice:
-    view = belief.view
-    share = share_of_rewards(view, deadline)
-    policy = _policies(solver, deadline)
+def _choose(belief: Belief, solver: MdpSolver, share: Beta, deadline: Deadline) -> _Choice:
+    view, policy = belief.view, _policies(solver, deadline)
     if policy is None:
         return _Choice(share.value, f"{share.origin} (its graph is too large for a choice)", raced=False)
-    episodes = Episodes(belief, round(_FIRST_SHARE * WORK))
+    episodes = Episodes(belief, round(_FIRST_SHARE * WORK), deadline)
     zero = Candidate(0.0, policy(0.0))
     try:
         for episode in range(FEWEST):
             episodes.play(zero, episode)
-        worth = _worth_of_information(view, zero)
+        worth = _worth_of_information(view, zero, deadline)
         scale = share.value / SHARE if worth is None else worth
         if scale <= _NOTHING * max(1.0, abs(zero.mean)):
             return _Choice(0.0, "knowing the hidden value would earn no more", raced=False)
@@ -150,15 +154,17 @@ def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy
     return None
 
 
-def _worth_of_information(view: KernelView, zero: Candidate) -> float | None:
+def _worth_of_information(view: KernelView, zero: Candidate, deadline: Deadline) -> float | None:
     """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
     model = view.model
     if not view.listed:
         return None
     try:
         most = _KNOWN_VALUES // (max(1, model.hidden.size) * len(model.actions))
-        momdp = momdp_form(model, limit=most, values=_KNOWN_VALUES)
-        values = full_information_values(momdp, model.discount)
+        momdp = momdp_form(model, limit=most, values=_KNOWN_VALUES, deadline=deadline)
+        values = full_information_values(momdp, model.discount, deadline=deadline)
+    except OutOfTimeError:
+        raise
     except (TooLargeError, NotConvergingError) as why:
         log.debug("%s", why)
         return None

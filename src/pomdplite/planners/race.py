@@ -24,7 +24,7 @@ from pomdplite.beliefs import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import NotConvergingError
-from pomdplite.mdp.budget import Budget, Deadline
+from pomdplite.mdp.budget import NO_DEADLINE, Budget, Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.outcomes import allocate_outcomes
 from pomdplite.mdp.population_solver import PopulationSolver
@@ -169,8 +169,8 @@ class Candidate:
 class Episodes:
     """Plays episodes of a model. Pairs of a state and a belief are numbered, so that no update is computed twice."""
 
-    def __init__(self, belief: Belief, work: int = WORK) -> None:
-        self.belief, self.view, self.left = belief, belief.view, work
+    def __init__(self, belief: Belief, work: int = WORK, deadline: Deadline = NO_DEADLINE) -> None:
+        self.belief, self.view, self.left, self._deadline = belief, belief.view, work, deadline
         self._new_step = _NEW_STEP + (0 if self.view.listed else _PARTICLE * len(belief.probabilities))
         self._model = self.view.model
         self._horizon, self._later = _cut(self._model)
@@ -184,6 +184,7 @@ class Episodes:
 
     def play(self, candidate: Candidate, episode: int) -> None:
         """Play an episode and add its return to the candidate's."""
+        self._deadline.check(f"{self._model.name}: choosing β")
         belief, policy, kernel_model = self.belief, candidate.policy, self.view.kernel_model
         belief.reset(_number(episode, rng.PLANNER))
         if episode == len(self._hidden):
