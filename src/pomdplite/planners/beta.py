@@ -54,7 +54,7 @@ _HIGHEST, _RATIO, _VALUES = 4.0, 10**0.5, 7  # the grid, from the highest down, 
 _FIRST_SHARE = 0.7  # of the work, for the grid; the rest is for the neighbours of its winner
 _KNOWN_VALUES = 2_000_000  # most (x, θ, a) for which the value of a known θ is computed
 _NOTHING = 1e-6  # of the value: what information is worth, up to rounding
-_LARGEST = WORK // 200  # state-actions of a graph on which candidates can be compared
+_LARGEST = WORK // 500  # state-actions of a graph on which candidates can be compared
 
 
 class Beta(NamedTuple):
