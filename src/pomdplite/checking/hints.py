@@ -9,15 +9,15 @@ from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Returns, S
 from pomdplite.model.records import empty_record
 from pomdplite.rng import uniform
 
-_WALKS, _STEPS = 8, 40
+_STEPS = 40  # of a walk
 _UNIFORMS = (0.0, 0.3, 0.6, 0.999)  # random numbers that a policy is tried with
 
 
-def check_hints(probe: Probe) -> None:
-    """Walk at random, and ask for every hint on the way."""
+def check_hints(probe: Probe, walks: int) -> None:
+    """Walk at random so many times, and ask for every hint on the way."""
     hints = [f for f in FUNCTIONS if f.section is Section.HINT and f.name in probe.interpreted.calls]
     updates = [f for f in hints if Kind.UPDATED_MEMORY in f.arguments.values()]
-    for _ in range(_WALKS if hints else 0):
+    for _ in range(walks if hints else 0):
         x, theta = probe.model.initial_state(), probe.draw_hidden()
         memory = empty_record(probe.interpreted.definition.memory)
         for _ in range(_STEPS):

@@ -32,11 +32,18 @@ class Extent(NamedTuple):
     states: int
     calls: int  # (x, θ, a)
     samples: int  # (x, θ, a) at which compiled and interpreted functions are compared
+    walks: int  # along which hints are asked for
 
 
 # For models that run as machine code, and for those that run as Python.
-THOROUGH = Extent(states=200_000, calls=2_000_000, samples=500), Extent(states=1000, calls=20_000, samples=0)
-QUICK = Extent(states=2000, calls=20_000, samples=50), Extent(states=50, calls=300, samples=0)  # before planning
+THOROUGH = (
+    Extent(states=200_000, calls=2_000_000, samples=500, walks=8),
+    Extent(states=1000, calls=20_000, samples=0, walks=8),
+)
+QUICK = (  # before planning
+    Extent(states=2000, calls=10_000, samples=20, walks=2),
+    Extent(states=50, calls=300, samples=0, walks=2),
+)
 
 
 def check_model(model: Model, *, states: int | None = None, calls: int | None = None, seed: int = 0) -> CheckReport:
@@ -74,7 +81,7 @@ def _check(model: Model, extents: tuple[Extent, Extent], seed: int) -> CheckRepo
         names = ", ".join(map(repr, never))  # harmless, but hardly intended
         report.add("unused", f"observation {names} has zero likelihood under every theta, everywhere.", fatal=False)
     if report.ok:
-        check_hints(probe)
+        check_hints(probe, extent.walks)
     if report.ok:
         check_agreement(probe, view, _samples(probe, walk))
     return report
