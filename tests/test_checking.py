@@ -166,6 +166,18 @@ def test_writing_to_the_inputs(function):
     assert "transition raised ValueError at x = (opened=none)" in text and "read-only" in text
 
 
+def test_assigning_an_array_as_a_whole_says_how_to_write_it():
+    """Compiled code would copy as many elements as the field has, however few there are."""
+
+    def transition(m, x, theta, a, y):
+        y.seen = m.short
+
+    text = findings(
+        transition=transition, state=pl.State(opened=int, seen=(float, 4)), short=np.zeros(2), compiled=True
+    )
+    assert "Broken.transition cannot be compiled" in text and "seen[:] = ..." in text
+
+
 def test_an_exception_is_a_finding_and_not_a_crash():
     def observation(m, y, theta, a, z):
         z[5] = 1.0

@@ -14,10 +14,16 @@ from pomdplite.model.functions import FUNCTIONS, Returns
 
 _RETURNS_NUMBER = {f.name for f in FUNCTIONS if f.returns in (Returns.NUMBER, Returns.ACTION, Returns.COMPONENT)}
 
+
+def no_parameter(name: str) -> str:
+    """The message for a parameter that the model does not set."""
+    return f"m has no parameter '{name}': set it as a number or numeric array on the model (self.{name} = ...)."
+
+
 # Pattern in Numba's message -> what it means to the user, with the groups filled in.
 _CAUSES: list[tuple[str, str]] = [
     (r"Unknown attribute '(\w+)' of type Parameters",
-     "m has no parameter '{0}': set it as a number or numeric array on the model (self.{0} = ...)."),
+     no_parameter("{0}")),
     (r"Unknown attribute '(\w+)' of type (?:recordtype|unaligned)?\(?Record|Unknown attribute '(\w+)' of type Record",
      "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
     (r"Field '?(\w+)'? was not found in record",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.compile.errors import no_parameter
 from pomdplite.compile.faults import KIND, NUMBER, SLOT, FaultKind, FunctionFault, places
 from pomdplite.compile.jit import Words
 from pomdplite.errors import ModelError
@@ -134,11 +135,6 @@ def _evolved(form: "CompiledModel", arguments: dict[str, Any]) -> str:
     after = form.interpreted.evolve(*(arguments[n] for n in ("x", "theta", "a")))
     fields = {n: np.asarray(after[n]).tolist() for n in form.definition.theta.names or ()}
     return f"theta becomes {fields}"
-
-
-def no_parameter(name: str) -> str:
-    """The message for a parameter that the model does not set."""
-    return f"m has no parameter '{name}': set it as a number or numeric array on the model (self.{name} = ...)."
 
 
 def raise_fault(form: "CompiledModel") -> None:
