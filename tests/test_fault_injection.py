@@ -20,7 +20,7 @@ import pomdplite as pl
 from pomdplite.cli.encoding import use_fallbacks
 from pomdplite.cli.main import execute
 from pomdplite.errors import PomdpLiteError
-from pomdplite.planners.sarsop.files import load
+from pomdplite.planners.point_based.files import load
 from pomdplite.views import text
 from pomdplite.views.page import report_page
 from pomdplite.views.tables import csv_text

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pomdplite.errors import UsageError
 from pomdplite.experiments.files import check_writable
-from pomdplite.planners.sarsop.files import is_policy
+from pomdplite.planners.point_based.files import is_policy
 
 
 class OutputKind(NamedTuple):

@@ -10,7 +10,7 @@ from pomdplite.cli.options import ProblemArgument
 from pomdplite.cli.outputs import POLICY, check_output
 from pomdplite.errors import UsageError
 from pomdplite.planners import Sarsop
-from pomdplite.planners.sarsop.solver import SarsopProgress
+from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.problems import make_model
 from pomdplite.views import text
 
@@ -26,7 +26,7 @@ def solve(
     planner = Sarsop(make_model(problem), solve_time=time, precision=precision)
     next_report = 0.0
 
-    def report(progress: SarsopProgress) -> None:
+    def report(progress: SolveProgress) -> None:
         nonlocal next_report
         if progress.seconds >= next_report:
             out.print(text.solving(progress), highlight=False)

@@ -20,7 +20,7 @@ from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Population
 from pomdplite.planners import Decision
-from pomdplite.planners.sarsop.solver import SarsopProgress
+from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.views.grid import mark, mark_text
 from pomdplite.views.terminal import print_in_full
 
@@ -114,7 +114,7 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     )
 
 
-def solving(progress: SarsopProgress) -> str:
+def solving(progress: SolveProgress) -> str:
     """The progress of an offline solver."""
     return (
         f"{progress.seconds:6.1f} s  value in [{progress.lower:.3f}, {progress.upper:.3f}]  "

@@ -15,12 +15,13 @@ from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
-from pomdplite.planners.sarsop.bounds import allocate_scratch, look_ahead, update_lower, update_upper
-from pomdplite.planners.sarsop.files import load, save
-from pomdplite.planners.sarsop.grouped_momdp import group_outcomes, look_ahead_work, mean_rewards
-from pomdplite.planners.sarsop.solver import SarsopProgress, SarsopSolver
-from pomdplite.planners.sarsop.tree import allocate_tree, expand, points_of_states, put_last
-from pomdplite.planners.sarsop.vectors import AlphaVectors
+from pomdplite.planners.point_based.bounds import allocate_scratch, look_ahead, update_lower, update_upper
+from pomdplite.planners.point_based.files import load, save
+from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work, mean_rewards
+from pomdplite.planners.point_based.solver import SolveProgress
+from pomdplite.planners.point_based.tree import allocate_tree, expand, points_of_states, put_last
+from pomdplite.planners.point_based.vectors import AlphaVectors
+from pomdplite.planners.sarsop.solver import SarsopSolver
 
 _LONGEST_LOOK = 2e7  # of work, some ten milliseconds: what looking one step ahead may take
 
@@ -42,7 +43,7 @@ class Sarsop(Planner):
     deterministic = True
 
     belief: ExactBelief
-    progress: Callable[[SarsopProgress], None] | None = None  # called about once a second while solving
+    progress: Callable[[SolveProgress], None] | None = None  # called about once a second while solving
 
     def __init__(
         self,

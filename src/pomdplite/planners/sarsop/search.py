@@ -1,4 +1,4 @@
-"""Sample and Backup of SARSOP (Kurniawati, Hsu, Lee 2008, Algorithms 2 to 4).
+"""Sample of SARSOP (Kurniawati, Hsu, Lee 2008, Algorithms 2 and 3). Backup is point_based/backup.py.
 
     Sample:                       L ← V̲(b₀),  U ← V̲(b₀) + ε,  SamplePoints(b₀, L, U, ε, 0)
     SamplePoints(b, L, U, ε, t):  V̂ ← the predicted value of b
@@ -8,8 +8,6 @@
                                   e' ← argmax_e P(e | b, a') (V̄(b_e) − V̲(b_e) − ε γ^-(t+1))
                                   L, U ← the values of b_e' at which Q̲(b, a') = L' and Q̄(b, a') = U'
                                   SamplePoints(b_e', L, U, ε, t + 1)
-    Backup(b):                    α_{a,e} ← argmax_{α ∈ Γ} α · b_e,  α_a ← R + γ Σ_e P(e | ·, a) α_{a,e}
-                                  add argmax_a α_a · b to Γ
 
 An outcome e is what is observed after an action: (x', o). V̂(b) is the mean V̄ of the sampled beliefs that are like b in
 entropy and in the value of an agent that knows θ. Where there are no others it is V̄(b), so the search goes deep only
@@ -19,14 +17,18 @@ where that may pay.
 import numpy as np
 
 from pomdplite.compile.jit import inlined, inner, kernel
-from pomdplite.planners.sarsop.bounds import BoundScratch, look_ahead, lower_node_upper, update_lower, update_upper
-from pomdplite.planners.sarsop.folding import dot
-from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior
-from pomdplite.planners.sarsop.tree import BINS, SampledBeliefTree, edge_base, expand, expanded, make_node
-from pomdplite.planners.sarsop.vectors import VECTORS, AlphaVectors, add_vector
-
-WORTH = 0.01  # of ε: by how much V̄ of a point must improve to be looked at again
-_BETTER = 1e-9  # by how much, relatively, a new α-vector must be better
+from pomdplite.planners.point_based.backup import back_up, child
+from pomdplite.planners.point_based.bounds import (
+    WORTH,
+    BoundScratch,
+    look_ahead,
+    lower_node_upper,
+    update_lower,
+    update_upper,
+)
+from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
+from pomdplite.planners.point_based.tree import BINS, ROOT, SampledBeliefTree, edge_base, expand, expanded
+from pomdplite.planners.point_based.vectors import AlphaVectors
 
 
 @kernel
@@ -50,9 +52,9 @@ def sample(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, epsilon: float
 ) -> int:
     """Sample: one path from the root, into scratch.path; its length."""
-    node, length = 0, 0
+    node, length = tree.counts[ROOT], 0
     slack = epsilon  # ε γ^-t
-    L, U = tree.lower[0], tree.lower[0] + epsilon
+    L, U = tree.lower[node], tree.lower[node] + epsilon
     while True:
         best, a = update_bounds(model, vectors, tree, scratch, node, WORTH * epsilon)
         scratch.path[length] = node
@@ -102,7 +104,7 @@ def predict(tree: SampledBeliefTree, node: int) -> float:
             if b[j] > 0.0:
                 entropy -= b[j] * np.log(b[j])
         scale = max(1.0, np.log(b.shape[0]))
-        place = 0.5 + 0.25 * tree.corner[node] / max(abs(tree.corner[0]), 1e-9)
+        place = 0.5 + 0.25 * tree.corner[node] / max(abs(tree.corner[tree.counts[ROOT]]), 1e-9)
         row = int(min(BINS - 1.0, max(0.0, place * BINS)))
         tree.bin[node] = row * BINS + int(min(BINS - 1.0, entropy / scale * BINS))
         tree.bin_upper[node] = tree.upper[node]
@@ -136,65 +138,3 @@ def choose_outcome(
     L = (L - q_lower + model.gamma * tree.edge_lower[edge]) / chance
     U = (U - q_upper + model.gamma * tree.edge_upper[edge]) / chance
     return chosen, L, U
-
-
-@inlined
-def child(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int, outcome: int) -> int:
-    """The node of τ(b, a, e), made if it is not there yet."""
-    edge = edge_base(model, tree, node) + outcome
-    if tree.edge_child[edge] < 0:
-        posterior(model, tree.belief[node], outcome, scratch.after)
-        for j in range(scratch.after.shape[0]):
-            scratch.after[j] /= tree.edge_chance[edge]
-        group = model.first_group[tree.state[node]]
-        while model.first_outcome[group + 1] <= outcome:
-            group += 1
-        upper = tree.edge_upper[edge] / tree.edge_chance[edge]
-        tree.edge_child[edge] = make_node(model, tree, model.next_state[group], scratch.after, upper)
-    return tree.edge_child[edge]
-
-
-@inner
-def back_up(
-    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, pair: int
-) -> None:
-    """Backup: the vector α_a of a pair at the node's belief, added to Γ if it is better there than all others."""
-    x, base, alpha = tree.state[node], edge_base(model, tree, node), scratch.alpha
-    component = component_of(model, pair)
-    size, stride = model.joint.size[component], model.joint.stride[component]
-    rewards = model.rewards[pair]
-    for block in range(0, alpha.shape[0], size * stride):
-        for v in range(size):
-            for k in range(block + v * stride, block + v * stride + stride):
-                alpha[k] = model.pool[rewards + v]
-    successors = vectors.successors[vectors.counts[VECTORS]]
-    count = 0
-    for outcome in range(model.first_outcome[model.first_group[x]], model.first_outcome[model.first_group[x + 1]]):
-        if model.pair[outcome] == pair:
-            successors[count] = tree.edge_vector[base + outcome]
-            add_successor(model, vectors, scratch, outcome, successors[count])
-            count += 1
-    value = dot(tree.belief[node], alpha)
-    if value > tree.lower[node] + _BETTER * max(1.0, abs(value)):
-        for i in range(count, successors.shape[0]):
-            successors[i] = -1
-        tree.lower[node] = value
-        tree.vector[node] = add_vector(vectors, x, model.action[pair], alpha)
-
-
-@inlined
-def add_successor(
-    model: GroupedMomdp, vectors: AlphaVectors, scratch: BoundScratch, outcome: int, successor: int
-) -> None:
-    """α_a(j) ← α_a(j) + γ P(e | j, a) α_{a,e}(j') for all j, where θ goes from j to j'."""
-    pair, alpha = model.pair[outcome], scratch.alpha
-    component = component_of(model, pair)
-    size, stride = model.joint.size[component], model.joint.stride[component]
-    for block in range(0, alpha.shape[0], size * stride):
-        for v in range(size):
-            likelihood = model.gamma * model.pool[model.likelihood[outcome] + v]
-            if likelihood > 0.0:
-                there = block + model.joint.later[pair, v] * stride
-                here = block + v * stride
-                for k in range(stride):
-                    alpha[here + k] += likelihood * vectors.value[successor, there + k]

@@ -14,8 +14,8 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, Small, inlined, inner, kernel
 from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
-from pomdplite.planners.sarsop.folding import dot
-from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior, widest
+from pomdplite.planners.point_based.folding import dot
+from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp, component_of, posterior, widest
 
 _SAME = 1e-10  # beliefs that differ by no more than this in every entry are one node
 _HASH_SCALE = 1e8  # the resolution of a belief's hash
@@ -24,7 +24,7 @@ _NOT_EXPANDED = -1
 BINS = 24  # of entropy, and of the corner bound
 
 # Indices into SampledBeliefTree.counts.
-NODES, EDGES, GROUPS, PAIRS, POINT_CLOCK = range(5)
+NODES, EDGES, GROUPS, PAIRS, POINT_CLOCK, ROOT = range(6)
 
 
 class SampledBeliefTree(NamedTuple):
@@ -47,7 +47,7 @@ class SampledBeliefTree(NamedTuple):
     bin: Ints  # [node] for the prediction V̂; -1 if it is in none yet
     bin_upper: Floats  # [node] V̄(b) as it is counted in its bin
     # Per node up to here.
-    counts: Ints  # [5]
+    counts: Ints  # [6]
     table: Small  # hash table of nodes
     newest_point: Small  # [state] the front of its list, -1 if it is empty
     bins: Floats  # [bin, 2] how many nodes, and the sum of their V̄
@@ -87,7 +87,7 @@ def allocate_tree(model: GroupedMomdp, count: int) -> SampledBeliefTree:
         first_pair=np.empty(count, np.int64),
         bin=np.empty(count, np.int64),
         bin_upper=np.empty(count),
-        counts=np.zeros(5, np.int64),
+        counts=np.zeros(6, np.int64),
         table=empty_table(2 * count + 1),
         newest_point=np.full(states, -1, np.int32),
         bins=np.zeros((BINS * BINS, 2)),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, Small, kernel
-from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, widest
+from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp, widest
 
 # Indices into AlphaVectors.counts.
 VECTORS, VECTOR_CLOCK = range(2)

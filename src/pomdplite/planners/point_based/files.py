@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from pomdplite.errors import UsageError
 from pomdplite.mdp.momdp import Momdp
-from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
-from pomdplite.planners.sarsop.vectors import AlphaVectors, add_vector, allocate_vectors
+from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
+from pomdplite.planners.point_based.vectors import AlphaVectors, add_vector, allocate_vectors
 
 _FAMILY = "pomdplite sarsop"
 _FORMAT = f"{_FAMILY} 1"

@@ -1,13 +1,14 @@
 """Prune: remove the α-vectors and the sampled beliefs that are no longer needed."""
 
 from pomdplite.compile.jit import Flags, Small, inner, kernel
-from pomdplite.planners.sarsop.bounds import BoundScratch, implied, look_ahead, update_node_lower
-from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp
-from pomdplite.planners.sarsop.tree import (
+from pomdplite.planners.point_based.bounds import BoundScratch, implied, look_ahead, update_node_lower
+from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
+from pomdplite.planners.point_based.tree import (
     EDGES,
     GROUPS,
     NODES,
     PAIRS,
+    ROOT,
     SampledBeliefTree,
     edge_base,
     expanded,
@@ -17,7 +18,7 @@ from pomdplite.planners.sarsop.tree import (
     node_slot,
     unlink,
 )
-from pomdplite.planners.sarsop.vectors import VECTORS, AlphaVectors
+from pomdplite.planners.point_based.vectors import VECTORS, AlphaVectors
 
 
 @kernel
@@ -25,9 +26,9 @@ def flag_reachable(
     model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, reachable: Flags, stack: Small
 ) -> None:
     """Flag the nodes that can be reached by actions that may be optimal: Q̄(b, a) ≥ max{V̲(b), max_a' Q̲(b, a')}."""
-    reachable[0] = True
+    reachable[tree.counts[ROOT]] = True
     count = 1
-    stack[0] = 0
+    stack[0] = tree.counts[ROOT]
     while count > 0:
         count -= 1
         node = stack[count]
@@ -122,12 +123,14 @@ def forget_edges(model: GroupedMomdp, tree: SampledBeliefTree, most: int) -> Non
     points = 0
     for node in range(tree.counts[NODES]):
         points += is_point(tree, node)
-    count = 0
+    count = root = 0
     for node in range(tree.counts[NODES]):
         point = is_point(tree, node)
         points -= point
-        if node > 0 and (not point or points >= most):
+        if node != tree.counts[ROOT] and (not point or points >= most):
             continue
+        if node == tree.counts[ROOT]:
+            root = count
         tree.state[count] = tree.state[node]
         for j in range(tree.belief.shape[1]):
             tree.belief[count, j] = tree.belief[node, j]
@@ -139,5 +142,5 @@ def forget_edges(model: GroupedMomdp, tree: SampledBeliefTree, most: int) -> Non
         if point:
             link_by_time(tree, count)
         count += 1
-    tree.counts[NODES] = count
+    tree.counts[NODES], tree.counts[ROOT] = count, root
     tree.counts[EDGES] = tree.counts[GROUPS] = tree.counts[PAIRS] = 0

@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, inlined, inner, kernel
-from pomdplite.planners.sarsop.folding import dot, fold_ratios, fold_sums, least_ratio, ratio_reaches
-from pomdplite.planners.sarsop.grouped_momdp import GroupedMomdp, component_of, posterior, widest
-from pomdplite.planners.sarsop.tree import POINT_CLOCK, SampledBeliefTree, edge_base, expanded, link, unlink
-from pomdplite.planners.sarsop.vectors import VECTOR_CLOCK, AlphaVectors
+from pomdplite.planners.point_based.folding import dot, fold_ratios, fold_sums, least_ratio, ratio_reaches
+from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp, component_of, posterior, widest
+from pomdplite.planners.point_based.tree import POINT_CLOCK, SampledBeliefTree, edge_base, expanded, link, unlink
+from pomdplite.planners.point_based.vectors import VECTOR_CLOCK, AlphaVectors
+
+WORTH = 0.01  # of ε, or of the gap at the root: by how much V̄ of a point must improve to be looked at again
 
 
 class BoundScratch(NamedTuple):
