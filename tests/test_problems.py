@@ -1,5 +1,7 @@
 """The problems that ship with the library, their registry, and models from users' files."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -99,6 +101,64 @@ def test_bits_are_counted_and_the_lowest_is_found(word):
     with np.errstate(over="ignore"):  # as compiled code does
         assert bitboards.count_bits(np.uint64(word)) == word.bit_count()
         assert bitboards.lowest_bit(np.uint64(word)) == (word & -word).bit_length() - 1
+
+
+# ---------------------------------------------------------------------- Light-Dark
+
+
+def test_light_dark_reads_exactly_at_the_light_and_worse_with_distance():
+    model = pl.LightDark()
+    plain, right = model.compiled_form.interpreted, model.action_index("right-1")
+    for start, shift, within_half in ((0, 10, 1.0), (0, 11, math.erf(0.5 / 2**0.5)), (5, -20, math.erf(0.02 / 2**0.5))):
+        z = plain.observation(model.state_record((shift, False)), model.hidden.record([start + 30]), right)
+        assert abs(z.sum() - 1) < 1e-12
+        assert abs(z[model.observation_index(str(start + shift))] - within_half) < 1e-4  # noise of 0.0001 everywhere
+
+
+def test_light_dark_rewards_and_rules():
+    model = pl.LightDark()
+    plain, stop, right = model.compiled_form.interpreted, *map(model.action_index, ("stop", "right-1"))
+    x, there, elsewhere = model.state_record((-7, False)), model.hidden.record([37]), model.hidden.record([36])
+    assert [plain.reward(x, theta, a) for theta in (there, elsewhere) for a in (stop, right)] == [100, -1, -100, -1]
+    ((over, _),) = plain.transition(x, there, stop)
+    assert plain.terminal(over) and model.success(over, there) and not model.success(over, elsewhere)
+    assert not model.success(x, there)  # it has not stopped yet
+    for shift, legal in (
+        (-30, "stop right-1 right-10"),
+        (31, "left-10 left-1 stop right-1"),
+        (40, "left-10 left-1 stop"),
+    ):
+        x = model.state_record((shift, False))
+        assert [name for a, name in enumerate(model.actions) if plain.legal(x, a)] == legal.split()
+
+
+def test_light_dark_is_drawn_with_the_belief_over_positions():
+    model = pl.LightDark()
+    belief = np.zeros(61)
+    belief[22 + 30] = 1.0
+    for shift, mark in ((-22, "G"), (-12, "L")):
+        drawn = model.draw(model.state_record((shift, False)), [belief]).splitlines()
+        bar = [row.index("█") for row in drawn if "█" in row]
+        assert len(bar) > 1 and set(bar) == {drawn[len(bar)].index(mark)}
+    assert drawn[-1].endswith("likeliest position 10 (100 %)")
+
+
+def test_light_dark_with_a_known_start_is_worth_the_shortest_walk():
+    """QMDP's value of a first move is the mean over all starts of what the shortest walk to 0 earns."""
+    model = pl.LightDark()
+    planner = pl.Qmdp(model)
+    planner.reset()
+    decision = planner.decide()
+
+    def worth(position, spent):
+        moves = min(abs(position - 10 * tens) + abs(tens) for tens in range(-8, 9)) + spent
+        return 100 * 0.95**moves - (1 - 0.95**moves) / 0.05
+
+    for row in decision.table():
+        if row.name != "stop":
+            move = int(row.name.split("-")[1]) * (1 if row.name.startswith("right") else -1)
+            expected = np.mean([worth(start + move, spent=1) for start in range(-30, 31)])
+            assert abs(row.q - expected) < 1e-6, row.name
 
 
 # ---------------------------------------------------------------------- names and files

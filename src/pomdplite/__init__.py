@@ -51,7 +51,7 @@ from pomdplite.planners import (
     Sarsop,
     make_planner,
 )
-from pomdplite.problems import PROBLEMS, Battleship, Grasp, RockSample, Tiger, make_model
+from pomdplite.problems import PROBLEMS, Battleship, Grasp, LightDark, RockSample, Tiger, make_model
 from pomdplite.rng import uniform
 from pomdplite.views.plots import plot
 from pomdplite.views.tables import tables
@@ -78,6 +78,7 @@ __all__ = [
     "Grasp",
     "Hidden",
     "ImpossibleObservationError",
+    "LightDark",
     "MdpSet",
     "MeanMdp",
     "Model",

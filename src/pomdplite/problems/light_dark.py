@@ -1,0 +1,116 @@
+"""One-dimensional Light-Dark (Sunberg and Kochenderfer 2018), with its readings rounded to whole numbers.
+
+The position changes deterministically and its start is hidden, so θ is the start, and the sum of the moves is observed:
+the robot is at θ + x.shift.
+
+Moves that would take x.shift below −30 or above 40 are illegal here: there the robot is to the left, or to the right,
+of both goal and light wherever it started. The walls of the original at ±60 are left out. Within these limits, only a
+robot that started beyond 20 and still went right by more than 30 would have met one; under POMDP-lite none did in 2,000
+episodes.
+"""
+
+from math import erf, sqrt
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.jit import Floats
+from pomdplite.model.model import Model
+from pomdplite.model.spaces import Hidden, State
+
+MOVES = (-10, -1, 0, 1, 10)
+STOP = 2
+FARTHEST, LIGHT, GOAL = 30, 10, 0  # the start is at most FARTHEST from 0
+LEAST, MOST = GOAL - FARTHEST, LIGHT + FARTHEST  # shifts; beyond them goal and light are behind the robot
+WEST, EAST = LEAST - FARTHEST, MOST + FARTHEST  # the ends of the line
+LOWEST, HIGHEST = -80, 80  # readings; those beyond count as these
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_ROWS = 4  # of a drawing
+_DARK, _BLUE, _GREEN = "#454b57", "#1f5fbf", "#2c8a3c"
+
+
+class LightDark(Model):
+    """Stop at 0 on a line. After each move the robot reads its position: exactly at the light at 10, poorly elsewhere.
+
+    The noise of a reading is normal, with the distance to the light as its standard deviation. Stopping ends the
+    episode with +100 at position 0 and −100 elsewhere; every move costs 1. The start is within 30 of 0.
+    """
+
+    state = State(shift=np.int16, over=bool)
+    hidden = Hidden(start=tuple(range(-FARTHEST, FARTHEST + 1)))
+    actions = ("left-10", "left-1", "stop", "right-1", "right-10")
+    observations = tuple(str(reading) for reading in range(LOWEST, HIGHEST + 1))
+    discount = 0.95
+    horizon = 100
+
+    def __init__(self) -> None:
+        self.moves = np.array(MOVES)
+        self.sight = np.array([reading_probabilities(position) for position in range(WEST, EAST + 1)])
+
+    def transition(m: Any, x: Any, theta: Any, a: int, y: Any) -> None:
+        y.shift = x.shift + m.moves[a]
+        y.over = a == STOP
+
+    def observation(m: Any, y: Any, theta: Any, a: int, z: Any) -> None:
+        if a != STOP:
+            position = theta.start + y.shift
+            for reading in range(m.sight.shape[1]):
+                z[reading] = m.sight[position - WEST, reading]
+
+    def reward(m: Any, x: Any, theta: Any, a: int) -> float:
+        if a != STOP:
+            return -1.0
+        return 100.0 if theta.start + x.shift == GOAL else -100.0
+
+    def legal(m: Any, x: Any, a: int) -> bool:
+        return LEAST <= x.shift + m.moves[a] <= MOST
+
+    def terminal(m: Any, x: Any) -> bool:
+        return x.over
+
+    def heuristic(m: Any, x: Any) -> float:
+        return 0.0 if x.over else -20.0  # moving forever
+
+    def policy(m: Any, x: Any, u: float) -> int:
+        return STOP + 1 if x.shift < MOST else STOP - 1  # neither stop nor leave the region
+
+    def success(self, x: Any, theta: Any) -> bool:
+        """The robot stopped at 0."""
+        return bool(x.over and theta.start + x.shift == GOAL)
+
+    # ------------------------------------------------------------------ drawing
+
+    def draw(self, x: Any, marginals: list[Floats]) -> str:
+        """Draw the probability of every two positions as a bar, over a scale with the goal and the light."""
+        p = np.zeros(EAST - WEST + 1)
+        p[x.shift - LEAST : x.shift - LEAST + len(marginals[0])] = marginals[0]
+        bars = np.append(p, 0.0).reshape(-1, 2).sum(axis=1)  # two positions a column
+        heights = np.round(8 * _ROWS * bars / bars.max()).astype(int)  # in eighths of a row
+        heights[(heights == 0) & (bars >= 0.005)] = 1  # visible from half a per cent on
+        lines = ["".join(_BLOCKS[min(8, max(0, h - 8 * row))] for h in heights) for row in reversed(range(_ROWS))]
+        scale = ["─"] * len(bars)
+        scale[(GOAL - WEST) // 2], scale[(LIGHT - WEST) // 2] = "G", "L"
+        ticks = "".join(f"{tick:<10}" for tick in range(WEST, EAST + 1, 20))
+        best = int(p.argmax())
+        likely = f"G goal, L light; likeliest position {WEST + best} ({100 * p[best]:.0f} %)"
+        over = ", stopped" if x.over else ""
+        return "\n".join([*lines, "".join(scale), ticks.rstrip(), likely + over])
+
+    def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
+        """Paint the probability of every position, on a background that is bright where readings are good."""
+        distance = np.abs(np.arange(WEST, EAST + 1) - LIGHT)
+        top, ends = 1.25 * float(marginals[0].max()), (WEST - 0.5, EAST + 0.5)
+        axes.imshow(distance[None], cmap="cividis_r", aspect="auto", alpha=0.5, extent=(*ends, 0, top))
+        axes.bar(np.arange(-FARTHEST, FARTHEST + 1) + int(x.shift), marginals[0], width=1.0, color=_BLUE)
+        for place, name, color, side in ((GOAL, "goal ", _GREEN, "right"), (LIGHT, " light", _DARK, "left")):
+            axes.axvline(place, color=color, ls="--", lw=1)
+            axes.text(place, 0.97 * top, name, color=color, ha=side, va="top")
+        axes.set(xlim=ends, ylim=(0, top), xlabel="position", ylabel="probability")
+        axes.set_title("stopped" if x.over else "", fontsize=9)
+
+
+def reading_probabilities(position: int) -> Floats:
+    """The probability of every reading at a position: normal around it, rounded to the nearest whole number."""
+    spread = (abs(position - LIGHT) + 0.0001) * sqrt(2)
+    inner = (0.5 * (1 + erf((edge - position) / spread)) for edge in np.arange(LOWEST + 0.5, HIGHEST))
+    return np.diff([0.0, *inner, 1.0])
