@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,6 +110,23 @@ def test_rows_show_only_parameters_that_vary_on_one_problem():
     assert list(lines) == ["lite", "q"]
     lines, _ = shown(cell("a", "lite", [1, 2], beta=0.5), cell("a", "lite", [1, 2], beta=100.0), cell("a", "lite", [3]))
     assert list(lines) == ["lite β = 0.5", "lite β = 100", "lite beta left out"]
+
+
+def test_a_chosen_parameter_is_shown_in_the_label_if_it_is_the_same_everywhere_and_otherwise_below():
+    auto, given = (
+        replace(cell("a", "lite", [1, 2], beta="auto"), chosen={"beta": 38.604}),
+        cell("a", "lite", [1], beta=3.0),
+    )
+    other = replace(cell("b", "lite", [1, 2], beta="auto"), chosen={"beta": 0.8})
+    lines, g = shown(auto, given)
+    assert list(lines) == ["lite β = 38.6 (auto)", "lite β = 3"] and "38.6" not in " ".join(g.notes)
+    lines, g = shown(auto, given, other)
+    assert list(lines) == ["lite β = auto", "lite β = 3"]
+    assert "lite β = auto: β = 38.6 (auto) on a, β = 0.8 (auto) on b." in g.notes
+    lines, g = shown(auto)  # the label does not mention β
+    assert list(lines) == ["lite"] and "lite: β = 38.6 (auto) on a." in g.notes
+    (line,) = csv.DictReader(io.StringIO(csv_text(results(auto))))
+    assert json.loads(line["parameters"]) == {"beta": "auto"} and json.loads(line["chosen"]) == {"beta": 38.604}
 
 
 def test_several_planners_with_several_budgets_get_a_table_per_budget():

@@ -110,6 +110,33 @@ def test_constants_of_problems_are_stored(tmp_path):
     assert "opening 125 mm" in settings["grasp"]["gripper and cup"] and "pick ±100" in settings["grasp"]["costs"]
 
 
+def test_the_beta_that_was_chosen_is_stored_beside_the_one_that_was_asked_for(tmp_path):
+    study = tiger(planners=["pomdp-lite"], options={"beta": ["auto", 7]})
+    results = study.run(tmp_path / "s.db", workers=1)
+    automatic, given = results.cells
+    planner = pl.PomdpLite(pl.Tiger(), beta="auto")
+    planner.prepare()
+    assert automatic.chosen == {"beta": planner.beta} and given.chosen == {}
+    assert automatic.cell.parameters == {"beta": "auto"} and automatic.evaluation(2).parameters == {
+        "beta": planner.beta
+    }
+    more = tiger(planners=["pomdp-lite"], options={"beta": ["auto", 7]}, episodes=9).run(tmp_path / "s.db", workers=1)
+    assert [len(r.episodes) for r in more.cells] == [9, 9] and more.cells[0].chosen == automatic.chosen
+
+
+def test_a_file_without_chosen_parameters_is_read_and_resumed(tmp_path):
+    study = tiger(planners=["pomdp-lite"], options={"beta": "auto"})
+    study.run(tmp_path / "s.db", workers=1)
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        db.execute("ALTER TABLE cells DROP COLUMN chosen")
+        db.execute("DELETE FROM episodes WHERE episode > 3")
+    db.close()
+    (before,) = pl.Results.read(tmp_path / "s.db").cells
+    assert before.chosen == {} and len(before.episodes) == 4
+    (after,) = study.run(tmp_path / "s.db", workers=1).cells
+    assert after.chosen["beta"] > 0 and len(after.episodes) == 8
+
+
 def test_a_study_may_ask_for_more_episodes(tmp_path):
     first = tiger().run(tmp_path / "s.db", workers=1)
     grown = tiger().with_episodes(12)

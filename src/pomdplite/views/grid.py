@@ -11,7 +11,7 @@ from pomdplite.experiments.episodes.evaluate import Evaluation
 from pomdplite.experiments.statistics import LEVEL
 from pomdplite.experiments.studies.published import Published
 from pomdplite.experiments.studies.results import Results
-from pomdplite.experiments.studies.tables import Column, StudyTable, parameter_text
+from pomdplite.experiments.studies.tables import Column, StudyTable, chosen_text, parameter_text
 
 TEST = "two-sided sign-flip test on paired returns, Holm's correction over all pairs of the column"
 CLOCKS = {"wall": "wall-clock time", "cpu": "CPU time"}
@@ -130,6 +130,21 @@ def _rate(rate: float) -> str:
     return f"{100 * rate:.3g}%"
 
 
+def _chosen(table: StudyTable) -> list[str]:
+    """One note for every row in which a planner chose parameters that its label does not tell."""
+    notes = []
+    for i, row in enumerate(table.rows):
+        entries = [(column.problem, column.entries[i]) for column in table.columns]
+        found = [
+            f"{chosen_text(name, value)} on {problem}"
+            for problem, entry in entries if entry is not None and entry.evaluation is not None
+            for name, value in entry.result.chosen.items() if name not in dict(row.parameters) or name not in row.chosen
+        ]  # fmt: skip
+        if found:
+            notes.append(f"{row.label}: {', '.join(found)}.")
+    return notes
+
+
 def _notes(table: StudyTable, results: Results) -> list[str]:
     counts = sorted({e.result.cell.episodes for e in table.entries})
     wanted = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
@@ -142,5 +157,6 @@ def _notes(table: StudyTable, results: Results) -> list[str]:
             f"The study is unfinished: {table.unfinished} of {len(table.entries)} entries lack episodes. "
             "Episodes so far are in parentheses; …: none yet."
         )
+    notes += _chosen(table)
     notes += mark_text([e.evaluation for e in table.entries if e.evaluation is not None])
     return [*notes, *results.notes]

@@ -146,5 +146,6 @@ def csv_text(results: Results) -> str:
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()
     for line in lines:
-        writer.writerow(line | {"parameters": json.dumps(line["parameters"], ensure_ascii=False)})
+        texts = {name: json.dumps(line[name], ensure_ascii=False) for name in ("parameters", "chosen")}
+        writer.writerow(line | texts)
     return text.getvalue()

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError
 from pomdplite.experiments.episodes.cell import Cell
@@ -66,12 +66,13 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def prepare_planner(cell: Cell, model: Model, clock: str, listener: ProgressListener) -> Planner:
-    """Make the cell's planner and prepare it."""
+def prepare_planner(cell: Cell, model: Model, clock: str, listener: ProgressListener) -> tuple[Planner, dict[str, Any]]:
+    """Make the cell's planner and prepare it. Also returns the parameters that it has chosen itself, such as β."""
     planner = make_planner(cell.planner, model, **cell.parameters)
+    asked = planner.parameters
     planner.use_clock(clock)
     prepare(planner, cell, listener)
-    return planner
+    return planner, {name: value for name, value in planner.parameters.items() if value != asked[name]}
 
 
 def prepare(planner: Planner, cell: Cell, listener: ProgressListener) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -32,10 +32,12 @@ class CellResult:
     episodes: tuple[Episode, ...]  # in order of their index; fewer than wanted while the study is unfinished
     reason: str | None = None  # why the planner cannot handle the problem, in one line
     preparation_seconds: float = 0.0
+    chosen: dict[str, Any] = field(default_factory=dict)  # values of parameters that the planner chose itself
 
     def evaluation(self, seed: int) -> Evaluation:
-        """The episodes with their statistics."""
-        return Evaluation(self.cell, seed, self.episodes, self.preparation_seconds)
+        """The episodes with their statistics, and the parameters that were used."""
+        used = replace(self.cell, parameters=self.cell.parameters | self.chosen)
+        return Evaluation(used, seed, self.episodes, self.preparation_seconds)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Results:
     def from_store(cls, store: StudyStore) -> Self:
         """Everything that an open file holds."""
         cells = (
-            CellResult(row.cell, store.episodes(row.number), row.reason, row.preparation_seconds)
+            CellResult(row.cell, store.episodes(row.number), row.reason, row.preparation_seconds, row.chosen)
             for row in store.cells()
         )
         return cls(cells=tuple(cells), **store.header()._asdict(), **store.provenance()._asdict())

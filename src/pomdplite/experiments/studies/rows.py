@@ -7,13 +7,25 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pomdplite.errors import shown
+from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
+from pomdplite.worlds import Scenario
 
 _WHOLE = 2**63
 Check = Callable[[Any], bool]
+
+
+class CellRow(NamedTuple):
+    """A cell in the file."""
+
+    number: int
+    cell: Cell
+    reason: str | None
+    preparation_seconds: float
+    chosen: dict[str, Any]  # values of parameters that the planner chose itself
 
 
 def wrong(what: str, value: Any) -> sqlite3.DatabaseError:
@@ -90,3 +102,16 @@ def episode(row: tuple[Any, ...]) -> Episode:
         tuple(from_json("an episode's notes", notes, is_texts)), whole("a number of simulations", simulations),
         whole("a number of model steps", model_steps),
     )  # fmt: skip
+
+
+def cell(expected: int, row: tuple[Any, ...]) -> CellRow:
+    """A cell from its row, which must have the expected number."""
+    place, problem, planner, parameters, episodes, reason, seconds, chosen = row
+    if place != expected:
+        raise wrong(f"the number of cell {expected}", place)
+    given = from_json("a cell's parameters", parameters, is_parameters)
+    scenario = Scenario.parse(text("a cell's problem", problem))
+    found = Cell(scenario, text("a cell's planner", planner), given, whole("a cell's episodes", episodes, 1))
+    why = None if reason is None else text("a cell's reason", reason)
+    own = {} if chosen is None else from_json("a cell's chosen parameters", chosen, is_parameters)
+    return CellRow(place, found, why, 0.0 if seconds is None else number("a time", seconds), own)

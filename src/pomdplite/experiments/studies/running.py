@@ -62,8 +62,8 @@ def _play_missing(
         if not missing:
             continue
         try:
-            planner = prepare_planner(cell, models[cell.problem], study.clock, listener)
-            store.set_preparation_seconds(number, planner.preparation_seconds)
+            planner, chosen = prepare_planner(cell, models[cell.problem], study.clock, listener)
+            store.set_prepared(number, planner.preparation_seconds, chosen)
             listener.playing(cell, stored)
             with closing(players.play(cell, planner, study.seed, missing)) as batches:
                 for episodes in batches:

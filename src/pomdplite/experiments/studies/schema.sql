@@ -2,7 +2,7 @@ CREATE TABLE study (configuration TEXT NOT NULL, title TEXT NOT NULL, seed INTEG
                     sources TEXT NOT NULL);
 CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL, machine TEXT NOT NULL);
 CREATE TABLE cells (cell INTEGER PRIMARY KEY, problem TEXT NOT NULL, planner TEXT NOT NULL, parameters TEXT NOT NULL,
-                    episodes INTEGER NOT NULL, reason TEXT, preparation_seconds REAL);
+                    episodes INTEGER NOT NULL, reason TEXT, preparation_seconds REAL, chosen TEXT);
 CREATE TABLE episodes (cell INTEGER NOT NULL, episode INTEGER NOT NULL, discounted REAL NOT NULL,
                        undiscounted REAL NOT NULL, success INTEGER, steps INTEGER NOT NULL, cut INTEGER NOT NULL,
                        seconds REAL NOT NULL, simulations INTEGER NOT NULL, model_steps INTEGER NOT NULL,

@@ -23,7 +23,6 @@ from pomdplite.experiments.studies.definition import StudyDefinition
 from pomdplite.experiments.studies.provenance import machine, versions
 from pomdplite.mdp.budget import CLOCKS
 from pomdplite.problems import source_digest
-from pomdplite.worlds import Scenario
 
 SCHEMA = 1  # version of the tables below; a file with a larger number is from a newer version
 _APPLICATION = 0x504C5445  # "PLTE": SQLite's application_id of a study's file
@@ -49,15 +48,6 @@ class StudyProvenance(NamedTuple):
     versions: dict[str, str]
     machine: dict[str, str]
     settings: dict[str, dict[str, str]]  # by problem
-
-
-class CellRow(NamedTuple):
-    """A cell in the file."""
-
-    number: int
-    cell: Cell
-    reason: str | None
-    preparation_seconds: float
 
 
 class StudyStore:
@@ -154,11 +144,12 @@ class StudyStore:
         with self._transaction():
             self._db.executemany("INSERT OR IGNORE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
 
-    def set_preparation_seconds(self, number: int, seconds: float) -> None:
-        """Record how long a cell's planner took to prepare; the first value is kept."""
+    def set_prepared(self, number: int, seconds: float, chosen: dict[str, Any]) -> None:
+        """Record how long a cell's planner took to prepare, and what it chose; the first values are kept."""
         self._execute(
-            "UPDATE cells SET preparation_seconds = ? WHERE cell = ? AND preparation_seconds IS NULL", (seconds, number)
-        )
+            "UPDATE cells SET preparation_seconds = coalesce(preparation_seconds, ?), chosen = coalesce(chosen, ?) "
+            "WHERE cell = ?", (seconds, json.dumps(chosen), number),
+        )  # fmt: skip
 
     def set_reason(self, number: int, reason: str) -> None:
         """Record why a cell cannot be played."""
@@ -179,13 +170,15 @@ class StudyStore:
         with database_errors_reported(self.path, _KIND):
             return tuple(map(rows.episode, found))
 
-    def cells(self) -> list[CellRow]:
+    def cells(self) -> list[rows.CellRow]:
         """The cells, in the study's order."""
+        chosen = "chosen" if self._has_chosen() else "NULL"
         found = self._execute(
-            "SELECT cell, problem, planner, parameters, episodes, reason, preparation_seconds FROM cells ORDER BY cell"
+            f"SELECT cell, problem, planner, parameters, episodes, reason, preparation_seconds, {chosen} "
+            "FROM cells ORDER BY cell"
         )
         with database_errors_reported(self.path, _KIND):
-            return [_cell_row(expected, *row) for expected, row in enumerate(found)]
+            return [rows.cell(expected, row) for expected, row in enumerate(found)]
 
     def header(self) -> StudyHeader:
         """The study's configuration, title, seed and clock."""
@@ -261,6 +254,10 @@ class StudyStore:
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
 
+    def _has_chosen(self) -> bool:
+        """Whether the file has a column for what planners chose; files of earlier versions do not."""
+        return "chosen" in [name for _, name, *_ in self._execute("PRAGMA table_info(cells)")]
+
     def _check_same_study(self, study: StudyDefinition) -> None:
         """Refuse a file of another study; titles and notes may differ, and there may be more episodes."""
         stored = [row.cell for row in self.cells()]
@@ -277,9 +274,11 @@ class StudyStore:
                 )
 
     def _grow_to(self, study: StudyDefinition) -> None:
-        """Take over the study's number of episodes, if larger, and its title and notes."""
+        """Take over the study's number of episodes, if larger, and its title and notes; add what older files lack."""
         more = [(c.episodes, n, c.episodes) for n, c in enumerate(study.cells)]
         with self._transaction():
+            if not self._has_chosen():
+                self._db.execute("ALTER TABLE cells ADD COLUMN chosen TEXT")
             self._db.executemany("UPDATE cells SET episodes = ? WHERE cell = ? AND episodes < ?", more)
             self._db.execute(
                 "UPDATE study SET configuration = ?, title = ? WHERE configuration <> ?",
@@ -295,19 +294,6 @@ class StudyStore:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
-
-
-def _cell_row(
-    expected: int, number: Any, problem: Any, planner: Any, parameters: Any, episodes: Any, reason: Any, seconds: Any
-) -> CellRow:
-    """A cell from its row, which must have the expected number."""
-    if number != expected:
-        raise rows.wrong(f"the number of cell {expected}", number)
-    given = rows.from_json("a cell's parameters", parameters, rows.is_parameters)
-    scenario = Scenario.parse(rows.text("a cell's problem", problem))
-    cell = Cell(scenario, rows.text("a cell's planner", planner), given, rows.whole("a cell's episodes", episodes, 1))
-    why = None if reason is None else rows.text("a cell's reason", reason)
-    return CellRow(number, cell, why, 0.0 if seconds is None else rows.number("a time", seconds))
 
 
 def _difference(

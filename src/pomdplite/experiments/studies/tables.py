@@ -5,7 +5,7 @@ This decides what appears where; views/grid.py and views/figures.py render it.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pomdplite.experiments.episodes.cell import Cell
@@ -28,11 +28,16 @@ class Row:
 
     planner: str
     parameters: tuple[tuple[str, Any], ...] = ()
+    chosen: dict[str, Any] = field(default_factory=dict, compare=False)  # what the planner chose in all its entries
 
     @property
     def label(self) -> str:
         """The row's name in tables and figures."""
-        return f"{self.planner} {', '.join(parameter_text(*p) for p in self.parameters)}".strip()
+        texts = (
+            parameter_text(name, value) if name not in self.chosen else chosen_text(name, self.chosen[name])
+            for name, value in self.parameters
+        )
+        return f"{self.planner} {', '.join(texts)}".strip()
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,8 @@ def _table(
                 entries[rows.index(row_of(r.cell, names))] = Entry(r, _evaluated(r, results))
         rated = any(p.success_rate is not None for p in results.published.get(problem, {}).values())
         columns.append(Column(problem, tuple(compared(entries)), rated))
-    return StudyTable(tuple(rows), tuple(columns), budget)
+    named = (_with_chosen(row, [r for r in cells if row_of(r.cell, names) == row]) for row in rows)
+    return StudyTable(tuple(named), tuple(columns), budget)
 
 
 def compared(entries: list[Entry | None]) -> list[Entry | None]:
@@ -199,6 +205,21 @@ def row_of(cell: Cell, names: dict[str, list[str]], without: str | None = None) 
     return Row(cell.planner, tuple((n, cell.parameters.get(n)) for n in names[cell.planner] if n != without))
 
 
+def _with_chosen(row: Row, results: Sequence[CellResult]) -> Row:
+    """The row with what the planner chose, as far as it is the same in all that was played."""
+    chosen = [r.chosen for r in results if r.episodes]
+    return (
+        replace(row, chosen={n: v for n, v in chosen[0].items() if all(c.get(n) == v for c in chosen)})
+        if chosen
+        else row
+    )
+
+
+def chosen_text(name: str, value: Any) -> str:
+    """A parameter that a planner chose, in a label."""
+    return f"{parameter_text(name, float(f'{value:.3g}') if _is_number(value) else value)} (auto)"
+
+
 def parameter_name(name: str) -> str:
     """A parameter's name on an axis."""
     return _AXES.get(name, name)
@@ -221,7 +242,7 @@ def evaluations(results: Results, problem: str) -> list[tuple[Row, Evaluation]]:
     """The evaluations of a problem, with their rows."""
     names = varying(results)
     return [
-        (row_of(r.cell, names), r.evaluation(results.seed))
+        (_with_chosen(row_of(r.cell, names), [r]), r.evaluation(results.seed))
         for r in results.cells
         if r.cell.problem == problem and r.episodes
     ]
@@ -253,7 +274,7 @@ def curves(results: Results, problem: str, parameter: str) -> list[Curve]:
     for row in _distinct(row_of(r.cell, names, without=parameter) for r in cells):
         own = [r for r in cells if row_of(r.cell, names, without=parameter) == row]
         points = [(float(r.cell.parameters[parameter]), r.evaluation(results.seed)) for r in own]
-        found.append(Curve(row, tuple(sorted(points, key=lambda p: p[0]))))
+        found.append(Curve(_with_chosen(row, own), tuple(sorted(points, key=lambda p: p[0]))))
     return found
 
 
@@ -275,6 +296,7 @@ def _record(result: CellResult, e: Evaluation | None, published: Published | Non
         "problem": cell.problem,
         "planner": cell.planner,
         "parameters": cell.parameters,
+        "chosen": result.chosen,
         "wanted": cell.episodes,
         "episodes": len(result.episodes),
         "mean": e.mean if e else None,

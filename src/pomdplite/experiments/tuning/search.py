@@ -107,7 +107,7 @@ def _play_trial(
 ) -> None:
     """Play a trial rung by rung, until it is complete or worse than the best one before it."""
     _reuse_episodes(trial, before)
-    planner = prepare_planner(cell, tuning.model, tuning.clock, listener)
+    planner, _ = prepare_planner(cell, tuning.model, tuning.clock, listener)
     listener.playing(cell, trial.episodes)
     best = max((r for r in before if r.state == "COMPLETE"), key=lambda r: _mean(r.episodes), default=None)
     known = [e for r in before for e in r.episodes]
