@@ -12,9 +12,11 @@ import pytest
 import pomdplite as pl
 from pomdplite import rng
 from pomdplite.cli import main as cli
+from pomdplite.experiments.tuning.file import TuningFile
 from pomdplite.experiments.tuning.search import default_file
 from pomdplite.experiments.tuning.space import Choice, Range, as_parameter, parse_parameter
 from pomdplite.experiments.tuning.tuning import Tuning, held_out_seed
+from pomdplite.planners import pomdp_lite
 from pomdplite.views import text
 from pomdplite.worlds import Scenario
 
@@ -128,6 +130,74 @@ def test_a_tuning_interrupted_in_a_trial_resumes_there(tiger, tmp_path):
     assert facts(pl.tune("tiger", trials=12, **arguments)) == facts(whole)
 
 
+def test_the_best_is_compared_with_auto_on_the_same_episodes(tiger):
+    """What auto chooses for Tiger is as good as any β, so nothing can be better."""
+    result, path = tiger
+    verdict = result.verdict
+    alone = pl.evaluate("tiger", "pomdp-lite", 200, held_out_seed(0), beta="auto", solver="exact")
+    assert (
+        np.array_equal(verdict.automatic.returns, alone.returns)
+        and verdict.automatic.parameters["beta"] == alone.parameters["beta"]
+    )
+    assert verdict.difference == result.best.evaluation.difference(alone) and not verdict.better
+    assert result.reference.cell.parameters == {"beta": "auto", "solver": "exact"}
+    assert pl.TuningResult.read(path).verdict == verdict
+    numbers = "3.67 ± 0.43 against 3.67 ± 0.43; paired difference 0.00 ± 0.00"
+    assert text.tuning_summary(result)[-1] == f"not better than β = 38.6 (auto) ({numbers}): keep auto"
+
+
+def test_a_tuning_that_beats_auto_says_so(tmp_path, monkeypatch):
+    """An auto that chooses 0 never listens, which every trial beats."""
+    chosen = []
+    monkeypatch.setattr(pomdp_lite, "automatic_beta", lambda *_: chosen.append(0.0) or (0.0, "by mistake"))
+    arguments = {"params": {"beta": [20, 30]}, "trials": 2, "out": tmp_path / "t.db", "episodes": 100, "options": EXACT}
+    result = pl.tune("tiger", **arguments)
+    assert result.verdict.better and result.verdict.difference.mean > 0
+    assert text.tuning_summary(result)[-1].startswith("better than β = 0 (auto): ")
+    assert (
+        len(chosen) == 1 and facts(pl.tune("tiger", **arguments)) == facts(result) and len(chosen) == 1
+    )  # it is stored
+
+
+def test_an_interrupted_comparison_with_auto_resumes_there(tiger, tmp_path):
+    class Impatient(pl.ProgressListener):
+        count = 0
+
+        def played(self, cell, episodes):
+            self.count += len(episodes)
+            if self.count > 150:
+                raise KeyboardInterrupt
+
+    params = {"beta": [30, 31]}
+    arguments = {"params": params, "trials": 1, "out": tmp_path / "t.db", "episodes": 100, "options": EXACT}
+    with pytest.raises(KeyboardInterrupt):
+        pl.tune("tiger", listener=Impatient(), **arguments)
+    left = pl.TuningResult.read(tmp_path / "t.db")
+    assert len(left.reference.episodes) == 51 and left.verdict is None
+    after = pl.tune("tiger", **arguments)
+    whole = tiger[0].verdict.automatic.returns[:100]  # the same episodes
+    assert np.array_equal(after.verdict.automatic.returns, whole)
+
+
+def test_auto_is_no_reference_where_it_is_a_choice_or_beta_is_not_tuned():
+    def reference(*parameters):
+        return Tuning(Scenario("tiger"), "pomdp-lite", parameters, {"sims": 9}, 130, 0, "wall").reference
+
+    beta, depth = Range("beta", 1, 2), Range("search_depth", 1, 2)
+    assert reference(depth, beta).parameters == {"sims": 9, "beta": "auto"}
+    assert reference(depth) is None and reference(Choice("beta", ("auto", 30))) is None
+
+
+def test_auto_that_cannot_be_played_says_why(tmp_path):
+    """The reason is stored, so that a resumed tuning does not try again."""
+    result = pl.tune("tiger", params={"beta": [1, 2]}, trials=1, out=tmp_path / "t.db", episodes=5, options=EXACT)
+    with TuningFile.create(tmp_path / "u.db", result.tuning.configuration()) as file:
+        file.fail_reference("too large.")
+    again = pl.tune("tiger", params={"beta": [1, 2]}, trials=1, out=tmp_path / "u.db", episodes=5, options=EXACT)
+    assert again.verdict is None and again.reference.episodes == ()
+    assert text.tuning_summary(again)[-1] == "not compared with β = auto: too large."
+
+
 def test_a_killed_tuning_is_resumed(tiger, tmp_path):
     whole, _ = tiger
     path = tmp_path / "killed.db"
@@ -191,7 +261,7 @@ def test_a_second_program_is_refused_while_one_fills_the_file(tmp_path):
             refused.append(cell)
 
     pl.tune("tiger", listener=Second(), **arguments)
-    assert len(refused) == 1 and [p.name for p in tmp_path.iterdir()] == ["t.db"]
+    assert len(refused) == 2 and [p.name for p in tmp_path.iterdir()] == ["t.db"]
     assert len(pl.tune("tiger", **arguments).trials) == 1
 
 

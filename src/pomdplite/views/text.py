@@ -13,7 +13,7 @@ from pomdplite.compile.jit import Floats
 from pomdplite.experiments import Evaluation, Step
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.statistics import Difference
-from pomdplite.experiments.studies.tables import parameter_text
+from pomdplite.experiments.studies.tables import chosen_text, parameter_text
 from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
 from pomdplite.model.interface import defined
@@ -21,7 +21,7 @@ from pomdplite.model.model import Model
 from pomdplite.model.spaces import Population
 from pomdplite.planners import Decision
 from pomdplite.planners.point_based.solver import SolveProgress
-from pomdplite.views.grid import mark, mark_text
+from pomdplite.views.grid import mark, mark_text, number_text
 from pomdplite.views.terminal import print_in_full
 
 _BAR = 20  # characters of a bar for probability 1
@@ -251,4 +251,18 @@ def tuning_summary(result: TuningResult) -> list[str]:
         )
     else:
         lines.append(f"not significantly worse (†): {others or 'none'} of the {len(result.trials) - 1} other trials")
-    return lines
+    return [*lines, *_against_auto(result)]
+
+
+def _against_auto(result: TuningResult) -> list[str]:
+    """Whether the best values are better than β = auto, if that was played."""
+    if result.reference is not None and result.reference.reason is not None:
+        return [f"not compared with β = auto: {result.reference.reason}"]
+    verdict, e = result.verdict, result.best.evaluation
+    if verdict is None or e is None:
+        return []
+    automatic, difference = verdict.automatic, verdict.difference
+    beta = chosen_text("beta", automatic.parameters["beta"])
+    numbers = f"{number_text(e.mean, e.stderr, 2)} against {number_text(automatic.mean, automatic.stderr, 2)}"
+    numbers += f"; paired difference {number_text(difference.mean, difference.stderr, 2)}"
+    return [f"better than {beta}: {numbers}" if verdict.better else f"not better than {beta} ({numbers}): keep auto"]

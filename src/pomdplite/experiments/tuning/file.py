@@ -24,6 +24,7 @@ from pomdplite.experiments.tuning.space import Parameter
 
 _NAME = "pomdplite"  # of the study in Optuna's tables
 _CONFIGURATION, _EPISODES, _REASON = "configuration", "episodes", "reason"  # user attributes in Optuna's tables
+_CHOSEN = "chosen"  # likewise; with episodes and reason, of the study itself: those of β = auto
 _STARTUP_TRIALS = 10  # random trials before Optuna's sampler uses the results so far
 _KIND = "tuning"
 
@@ -37,6 +38,15 @@ class TrialRecord:
     state: str  # Optuna's: RUNNING, COMPLETE, PRUNED, or FAIL if the planner cannot plan with these values
     episodes: tuple[Episode, ...]  # in order of their index
     reason: str | None  # why the planner cannot plan with these values
+
+
+@dataclass(frozen=True)
+class ReferenceRecord:
+    """What β = auto earned, as it is stored in the file."""
+
+    chosen: dict[str, Any]  # its β; empty before the first episode
+    episodes: tuple[Episode, ...]  # in order of their index
+    reason: str | None  # why it cannot be played
 
 
 class TuningFile:
@@ -99,6 +109,28 @@ class TuningFile:
                 if len(t.params) == len(parameters)
             ]  # fmt: skip
 
+    def reference(self) -> ReferenceRecord:
+        """What is stored of β = auto."""
+        with database_errors_reported(self.path, _KIND), _optuna(self.path):
+            stored = self._study.user_attrs
+            chosen = stored.get(_CHOSEN, {})
+            if not rows.is_parameters(chosen):
+                raise rows.wrong("the chosen β", chosen)
+            return ReferenceRecord(chosen, _episodes(stored), stored.get(_REASON))
+
+    def add_to_reference(self, episodes: Sequence[Episode], chosen: Mapping[str, Any]) -> None:
+        """Store these episodes of β = auto, and the β that was chosen."""
+        with database_errors_reported(self.path, _KIND), _optuna(self.path):
+            self._study.set_user_attr(_CHOSEN, dict(chosen))
+            if episodes:
+                count = len(_episodes(self._study.user_attrs))
+                self._study.set_user_attr(f"{_EPISODES} {count}", _stored(episodes))
+
+    def fail_reference(self, reason: str) -> None:
+        """Store why β = auto cannot be played."""
+        with database_errors_reported(self.path, _KIND), _optuna(self.path):
+            self._study.set_user_attr(_REASON, reason)
+
     def begin(self, parameters: Sequence[Parameter], seed: int) -> "OpenTrial":
         """The next trial, or the unfinished one.
 
@@ -138,8 +170,7 @@ class OpenTrial:
         """Store these episodes."""
         with database_errors_reported(self._path, _KIND), _optuna(self._path):
             if episodes:
-                new = [list(dataclasses.astuple(e)) for e in episodes]
-                self._trial.set_user_attr(f"{_EPISODES} {len(self.episodes)}", new)
+                self._trial.set_user_attr(f"{_EPISODES} {len(self.episodes)}", _stored(episodes))
         self.episodes += episodes
 
     def report(self, mean: float, episodes: int) -> None:
@@ -244,6 +275,11 @@ def _check_tuning_file(path: Path) -> None:
         raise sqlite3.DatabaseError(found)
     if not {"studies", "trials", "trial_user_attributes"} <= tables:
         raise UsageError(f"{path} is a database, but not a tuning file.")
+
+
+def _stored(episodes: Sequence[Episode]) -> list[list[Any]]:
+    """Episodes as the file stores them."""
+    return [list(dataclasses.astuple(e)) for e in episodes]
 
 
 def _episodes(attributes: Mapping[str, Any]) -> tuple[Episode, ...]:

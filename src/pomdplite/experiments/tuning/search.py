@@ -10,7 +10,7 @@ for Tiger were abandoned after 25 episodes. Optuna proposes the values and store
 """
 
 import time as clocks
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ def tune(
 ) -> TuningResult:
     """Try values until the file `out` holds `trials` trials, and return its results.
 
+    If β is tuned, β = auto plays the same episodes: `result.verdict` says whether the best values are better than that.
+
     `problem` is a name or a model object, which the file knows by its name and a digest of its functions and numbers.
     `params` says what to tune: {"beta": (0.1, 100, "log")}, or a list of choices instead of a range. `options` are the
     planner's other parameters, `time` or `sims` is the budget per step.
@@ -69,7 +71,10 @@ def tune(
     tuning = Tuning(scenario, planner, tuple(parameters), given, episodes, seed, clock)
     check_parameters(tuning.parameters, planner, tuning.model, given)
     with TuningFile.create(Path(out or default_file(name, planner, world)), tuning.configuration()) as file:
-        _play_missing(tuning, file, trials, workers, listener or ProgressListener())
+        listener = listener or ProgressListener()
+        players = LocalPlayers(workers, listener)
+        _play_missing(tuning, file, trials, players, listener)
+        _play_reference(tuning, file, players, listener)
         return TuningResult.from_file(file)
 
 
@@ -80,12 +85,15 @@ def default_file(problem: str, planner: str, world: str = "model") -> Path:
     return Path(f"tune-{name}{place}-{planner}.db")
 
 
-def _play_missing(tuning: Tuning, file: TuningFile, trials: int, workers: int, listener: ProgressListener) -> None:
+def _play_missing(
+    tuning: Tuning, file: TuningFile, trials: int, players: LocalPlayers, listener: ProgressListener
+) -> None:
     """Try values until there are enough trials."""
     settled = [r for r in file.records(tuning.parameters) if r.state != "RUNNING"]
-    listener.started(trials * tuning.episodes, min(trials, len(settled)) * tuning.episodes)
+    wanted = trials + (tuning.reference is not None)
+    played = min(trials, len(settled)) * tuning.episodes + len(file.reference().episodes)
+    listener.started(wanted * tuning.episodes, played)
     tuning.scenario.constants(tuning.model)  # fails now if the world is not installed here
-    players = LocalPlayers(workers, listener)
     for _ in range(len(settled), trials):
         before = [r for r in file.records(tuning.parameters) if r.state != "RUNNING"]
         trial = file.begin(tuning.parameters, tuning.seed)
@@ -116,7 +124,7 @@ def _play_trial(
         missing = [i for i in range(rung) if i not in stored]
         if missing:
             batches = players.play(cell, planner, held_out_seed(tuning.seed), missing)
-            _store_as_played(trial, cell, batches, listener)
+            _store_as_played(trial.add, cell, batches, listener)
         played = sorted((e for e in trial.episodes if e.index < rung), key=lambda e: e.index)
         trial.report(_mean(played), rung)
         if rung == tuning.episodes:
@@ -128,6 +136,25 @@ def _play_trial(
             return
 
 
+def _play_reference(tuning: Tuning, file: TuningFile, players: LocalPlayers, listener: ProgressListener) -> None:
+    """Play β = auto on the same episodes, if β is tuned and some trial has finished."""
+    cell, stored = tuning.reference, file.reference()
+    finished = any(r.state == "COMPLETE" for r in file.records(tuning.parameters))
+    found = {e.index for e in stored.episodes}
+    missing = [i for i in range(tuning.episodes) if i not in found]
+    if cell is None or not finished or not missing or stored.reason is not None:
+        return
+    try:
+        planner, chosen = prepare_planner(cell, tuning.model, tuning.clock, listener)
+        listener.playing(cell, stored.episodes)
+        batches = players.play(cell, planner, held_out_seed(tuning.seed), missing)
+        _store_as_played(lambda episodes: file.add_to_reference(episodes, chosen), cell, batches, listener)
+        listener.finished(cell)
+    except CANNOT_PLAN as error:
+        file.fail_reference(str(error))
+        listener.failed(cell, str(error))
+
+
 def _reuse_episodes(trial: OpenTrial, before: Sequence[TrialRecord]) -> None:
     """Take over the episodes of an earlier trial with the same values."""
     for record in before:
@@ -135,7 +162,9 @@ def _reuse_episodes(trial: OpenTrial, before: Sequence[TrialRecord]) -> None:
             trial.add(record.episodes)
 
 
-def _store_as_played(trial: OpenTrial, cell: Cell, batches: Batches, listener: ProgressListener) -> None:
+def _store_as_played(
+    add: Callable[[Sequence[Episode]], None], cell: Cell, batches: Batches, listener: ProgressListener
+) -> None:
     """Store episodes as they finish, including those before an interruption."""
     waiting: list[Episode] = []
     written = clocks.monotonic()
@@ -145,10 +174,10 @@ def _store_as_played(trial: OpenTrial, cell: Cell, batches: Batches, listener: P
                 waiting += batch
                 listener.played(cell, batch)
                 if clocks.monotonic() - written > _WRITE_SECONDS:
-                    trial.add(waiting)
+                    add(waiting)
                     waiting, written = [], clocks.monotonic()
     finally:
-        trial.add(waiting)
+        add(waiting)
 
 
 def _is_worse(mine: Sequence[Episode], best: Sequence[Episode], spread: float) -> bool:

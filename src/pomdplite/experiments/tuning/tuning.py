@@ -14,14 +14,16 @@ from pomdplite.checking.remembered import model_digest
 from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.evaluate import Evaluation
+from pomdplite.experiments.statistics import FLIPS, LEVEL, Difference, paired_differences, sign_flip_p
 from pomdplite.experiments.studies.definition import inline_table
 from pomdplite.experiments.studies.results import CellResult
 from pomdplite.experiments.studies.rows import is_parameters, is_texts
 from pomdplite.experiments.studies.tables import BUDGETS, Entry, compared
-from pomdplite.experiments.tuning.file import TrialRecord, TuningFile
-from pomdplite.experiments.tuning.space import Parameter, Range, parse_parameter, typed_parameter
+from pomdplite.experiments.tuning.file import ReferenceRecord, TrialRecord, TuningFile
+from pomdplite.experiments.tuning.space import Choice, Parameter, Range, parse_parameter, typed_parameter
 from pomdplite.mdp.budget import CLOCKS
 from pomdplite.model.model import Model
+from pomdplite.planners.beta import AUTO
 from pomdplite.problems import source_digest
 from pomdplite.worlds import Scenario
 
@@ -109,6 +111,14 @@ class Tuning:
         return Cell(self.scenario, self.planner, {**self.options, **values}, self.episodes)
 
     @property
+    def reference(self) -> Cell | None:
+        """β = auto, with other tuned parameters at their defaults; None if β is not tuned, or auto is a choice."""
+        for p in self.parameters:
+            if p.name == "beta" and not (isinstance(p, Choice) and AUTO in p.values):
+                return self.cell({"beta": AUTO})
+        return None
+
+    @property
     def rungs(self) -> list[int]:
         """Numbers of episodes after which a trial is compared to the best; the last is all of them."""
         rungs = [_FIRST_RUNG * 2**k for k in range(self.episodes.bit_length())]
@@ -141,11 +151,21 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """The best trial against β = auto, on the same episodes."""
+
+    automatic: Evaluation
+    difference: Difference  # the best trial's return less that of auto
+    better: bool  # whether the best trial is significantly better
+
+
+@dataclass(frozen=True)
 class TuningResult:
     """The results of a tuning so far."""
 
     tuning: Tuning
     trials: tuple[Trial, ...]  # in the order in which they were tried; repeated values once
+    reference: CellResult | None = None  # β = auto on the same episodes, if β is tuned
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -167,7 +187,8 @@ class TuningResult:
         for number, entry in zip(finished, compared([entries[n] for n in finished]), strict=True):
             assert entry is not None
             entries[number] = entry
-        return cls(tuning, tuple(Trial(r.number, r.values, entries[r.number], r.state == "PRUNED") for r in distinct))
+        trials = tuple(Trial(r.number, r.values, entries[r.number], r.state == "PRUNED") for r in distinct)
+        return cls(tuning, trials, _reference(tuning, file.reference()))
 
     @property
     def best(self) -> Trial:
@@ -187,10 +208,29 @@ class TuningResult:
         return [t for t in self.trials if t.alike]
 
     @property
+    def verdict(self) -> Verdict | None:
+        """Whether the best trial is better than β = auto; None until auto has played all episodes, or if it cannot.
+
+        The best trial was selected on these episodes, so each finished trial counts as a comparison (Bonferroni).
+        """
+        if self.reference is None or len(self.reference.episodes) < self.tuning.episodes or not self.alike:
+            return None
+        differences = paired_differences(self.best.entry.result.episodes, self.reference.episodes)
+        comparisons = sum(t.finished for t in self.trials)
+        p = comparisons * sign_flip_p(differences, max(FLIPS, 100 * comparisons))
+        automatic = self.reference.evaluation(held_out_seed(self.tuning.seed))
+        return Verdict(automatic, Difference.of(differences), bool(differences.mean() > 0 and p < LEVEL))
+
+    @property
     def line(self) -> str:
         """The best values as a line for a study's [[cells]], without the budget, which the study sets itself."""
         options = {name: value for name, value in self.tuning.options.items() if name not in BUDGETS}
         return f"{self.tuning.planner} = {inline_table({**self.best.values, **options})}"
+
+
+def _reference(tuning: Tuning, record: ReferenceRecord) -> CellResult | None:
+    cell = tuning.reference
+    return None if cell is None else CellResult(cell, record.episodes, record.reason, chosen=record.chosen)
 
 
 def _entry(tuning: Tuning, record: TrialRecord) -> Entry:
