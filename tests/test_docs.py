@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import pomdplite as pl
 
 ROOT = Path(__file__).parents[1]
 
@@ -133,6 +136,22 @@ def test_demo(tmp_path, monkeypatch, capsys):
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     text = capsys.readouterr().out
     assert "POMDP-lite earns" in text and (tmp_path / "demo" / "rocksample-7-8.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("family", ["free", "costly", "traps", "random", "detour"])
+def test_the_benchmark_of_regret_computes_the_value_of_a_policy(family):
+    """An optimal planner has no regret, and another one's value is what it earns in simulated episodes."""
+    scope = runpy.run_path(str(ROOT / "benchmarks" / "untuned.py"))
+    model = scope["random_model"](family, np.random.default_rng([7, 1]))
+    optimal = pl.BayesOptimal(model)
+    optimal.reset()
+    best = optimal.decide().value
+    assert abs(scope["policy_value"](pl.BayesOptimal(model), model) - best) < 1e-9
+    value, played = (
+        scope["policy_value"](pl.Qmdp(model), model),
+        pl.evaluate(model, pl.Qmdp(model), episodes=1000, seed=1),
+    )
+    assert value < best + 1e-9 and abs(value - played.mean) < 4 * played.stderr + 1e-9
 
 
 def test_the_rows_of_the_benchmarks_fit_80_columns(capsys):
