@@ -20,7 +20,6 @@ import pomdplite as pl
 from pomdplite.cli.encoding import use_fallbacks
 from pomdplite.cli.main import execute
 from pomdplite.errors import PomdpLiteError
-from pomdplite.planners.point_based.files import load
 from pomdplite.views import text
 from pomdplite.views.page import report_page
 from pomdplite.views.tables import csv_text
@@ -284,7 +283,7 @@ def test_policies(count, solved, tmp_path):
 
     def case(random):
         file.write_bytes(policy_bytes(data, random))
-        load(file, solved.momdp, solved._grouped, 2.0)
+        pl.load_planner(file, solved.model)
 
     outcomes(count, "policies", case)
 
@@ -293,11 +292,11 @@ def test_a_policy_that_unpacks_to_gigabytes_is_refused_by_its_directory(solved, 
     good, bomb = tmp_path / "good.npz", tmp_path / "bomb.npz"
     solved.save(good)
     with zipfile.ZipFile(good) as source, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as target:
-        for name in ("format.npy", "model.npy", "state.npy", "action.npy", "bounds.npy"):
+        for name in set(source.namelist()) - {"own_value.npy"}:
             target.writestr(name, source.read(name))
         header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2000000, 2), }"
         target.writestr(
-            "value.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32_000_000)
+            "own_value.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32_000_000)
         )
     read = zipfile.ZipExtFile.read
 
@@ -307,8 +306,8 @@ def test_a_policy_that_unpacks_to_gigabytes_is_refused_by_its_directory(solved, 
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
     assert bomb.stat().st_size < 100_000
-    with pytest.raises(pl.UsageError, match=r"holds 0\.0 GB, more than memory = 0\.001 allows"):
-        load(bomb, solved.momdp, solved._grouped, 0.001)
+    with pytest.raises(pl.UsageError, match=r"bomb\.npz holds 32 MB, more than the 1 MB allowed"):
+        pl.Sarsop(solved.model, policy=str(bomb), memory=0.001).prepare()
 
 
 # ---------------------------------------------------------------------- files that are no files, command lines

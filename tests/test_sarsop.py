@@ -127,12 +127,13 @@ def test_bad_policy_files_are_refused(tmp_path):
     solved(model).save(path)
     whole = path.read_bytes()
     for other, words in (
-        (pl.make_model("rocksample-4-4"), "another model: it has 2 states"),
-        (pl.Tiger(discount=0.9), "another model: it has .* discount 0.95"),
+        (pl.make_model("rocksample-4-4"), "another model, with actions .*listen"),
+        (pl.Tiger(discount=0.9), "another model, with discount 0.95 instead of 0.9"),
+        (pl.Tiger(accuracy=0.8), "another model: probabilities or rewards of Tiger differ"),
     ):
         with pytest.raises(pl.UsageError, match=words):
             solved(other, policy=str(path))
-    with pytest.raises(pl.UsageError, match=r"no policy file .*missing\.npz"):
+    with pytest.raises(pl.UsageError, match=r"no planner file .*missing\.npz"):
         solved(model, policy=str(tmp_path / "missing.npz"))
     array = tmp_path / "array.npy"
     np.save(array, np.zeros(3))

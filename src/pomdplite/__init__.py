@@ -49,6 +49,7 @@ from pomdplite.planners import (
     PomdpLite,
     Qmdp,
     Sarsop,
+    load_planner,
     make_planner,
 )
 from pomdplite.problems import PROBLEMS, Battleship, Grasp, LightDark, RockSample, Tiger, make_model
@@ -114,6 +115,7 @@ __all__ = [
     "from_mdps",
     "independent",
     "initial_belief",
+    "load_planner",
     "make_model",
     "make_planner",
     "make_world",

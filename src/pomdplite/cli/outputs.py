@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pomdplite.errors import UsageError
 from pomdplite.experiments.files import check_writable
-from pomdplite.planners.point_based.files import is_policy
+from pomdplite.planners.files import is_planner_file
 
 
 class OutputKind(NamedTuple):
@@ -43,7 +43,7 @@ def _is_page(path: Path) -> bool:
     return _beginning(path).lstrip().lower().startswith(b"<!doctype html")
 
 
-POLICY = OutputKind("a policy file", is_policy)
+POLICY = OutputKind("a planner file", is_planner_file)
 PAGE = OutputKind("an HTML page", _is_page)
 PICTURE = OutputKind("a picture of that format", _is_picture)
 VIDEO = OutputKind("a video of that format", _is_video)

@@ -1,12 +1,16 @@
 """Planners, by name."""
 
 import inspect
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from pomdplite.errors import UsageError, shown
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.model.model import Model
+from pomdplite.planners import files
 from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.despot.planner import Despot
@@ -32,6 +36,8 @@ __all__ = [
     "PomdpLite",
     "Qmdp",
     "Sarsop",
+    "accepted",
+    "load_planner",
     "make_planner",
     "parameter_kinds",
 ]
@@ -45,9 +51,37 @@ def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
     return PLANNERS[name](model, **parameters)
 
 
+def load_planner(path: str | Path, model: Model, clock: str | None = None) -> Planner:
+    """The planner that `planner.save(path)` wrote, prepared for this model without choosing or solving again.
+
+    Another machine may be slower, so preparing what is not in the file, such as graphs, may take as long as by default.
+    The clock is the saved planner's unless you give one. UsageError if the file is missing, damaged or made for another
+    model.
+    """
+    stored = files.read_planner(Path(path), model)
+    parameters = stored.parameters
+    if isinstance(allowed := parameters.get("solve_time"), float):
+        parameters = parameters | {"solve_time": max(allowed, SOLVE_SECONDS)}
+    try:
+        planner = make_planner(stored.title, model, **parameters)
+        planner.use_clock(clock or stored.clock)
+    except UsageError as error:
+        raise UsageError(f"{path} cannot be used: {error}") from None
+    planner.use_computed(files.read_computed(Path(path), planner.computed_kinds, memory.limit()), str(path))
+    planner.prepare()
+    return planner
+
+
+def accepted(planner: str, **given: Any) -> dict[str, Any]:
+    """Those of the given parameters that this planner has; all of them if there is no such planner."""
+    known = inspect.signature(PLANNERS[planner]).parameters if planner in PLANNERS else given
+    return {name: value for name, value in given.items() if name in known and value is not None}
+
+
 def _check_name(planner: str) -> None:
     if planner not in PLANNERS:
-        raise UsageError(f"no planner {shown(planner)}; there are {', '.join(PLANNERS)}.")
+        choose = "; pomdplite.plan(model) chooses one" if planner == "auto" else ""
+        raise UsageError(f"no planner {shown(planner)}; there are {', '.join(PLANNERS)}{choose}.")
 
 
 def parameter_kinds(planner: str, name: str) -> tuple[type, ...]:

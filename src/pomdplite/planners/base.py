@@ -1,11 +1,11 @@
 """The interface of every planner (reset, decide, update) and of its decisions."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
+from pomdplite.planners.storable import Storable
 from pomdplite.rng import checked_seed, stream
 
 _KEPT_DECISIONS = 20_000
@@ -97,7 +98,7 @@ def choose(actions: Small, q: Floats) -> int:
     return int(np.min(best_actions(actions, q)))
 
 
-class Planner(ABC):
+class Planner(Storable):
     """A belief, a state, and a way to choose the next action. The loop of Algorithm 1 is
 
     planner.reset()
@@ -107,7 +108,6 @@ class Planner(ABC):
         planner.update(decision.action, y, o)
     """
 
-    title: ClassVar[str]  # the name in the registry and in tables
     budget: Budget | None = None  # per step, deciding and updating together, for planners that search
     deterministic: bool = False  # whether state and belief determine the decision, so that it can be cached
 
@@ -120,16 +120,12 @@ class Planner(ABC):
             raise UsageError(f"solve_time must be a positive number of seconds, not {solve_time!r}.")
         self.model, self.solve_time = model, solve_time
         self._ready = False
+        self._given, self._given_by = {}, ""
         self.preparation_seconds = 0.0
         self.clock = "wall"
         self._decided: dict[tuple[bytes, bytes], Decision] = {}
         self._deadline = Deadline()  # for preparing
         self._update_seconds = 0.0  # of the last update
-
-    @property
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """The constructor's arguments: type(planner)(model, **planner.parameters) is an equal planner."""
 
     @abstractmethod
     def _prepare(self) -> None:
@@ -307,6 +303,14 @@ class Planner(ABC):
         return (f"{self.budget.seconds:g} s per step{default}",)
 
     @property
+    def value_bounds(self) -> tuple[float, float] | None:
+        """Of a prepared planner: what it earns in an episode at least, on average, and what no planner can exceed.
+
+        None if preparing has found no such bounds.
+        """
+        return None
+
+    @property
     def s(self) -> Words:
         """The current state s = (x, maps) of Theorem 1: the planner's x with the belief's maps."""
         return self.belief._state(self._x)
@@ -323,12 +327,3 @@ class Planner(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.title} for {self.model.name}: {self.parameters}>"
-
-    def __reduce__(self) -> Any:
-        return _remake, (type(self), self.model, self.parameters, self.clock)
-
-
-def _remake(kind: type[Planner], model: Model, parameters: dict[str, Any], clock: str) -> Planner:
-    planner = kind(model, **parameters)
-    planner.use_clock(clock)
-    return planner

@@ -22,15 +22,13 @@ import numpy as np
 from pomdplite.beliefs import Belief
 from pomdplite.checking.remembered import model_digest
 from pomdplite.compile.cache import cache_folder, write_once
-from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
-from pomdplite.mdp.full_information import full_information_values
-from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.mdp.yardsticks import known_values
 from pomdplite.model.compiled import KernelView
 from pomdplite.planners.race import (
     FEWEST,
@@ -156,18 +154,10 @@ def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy
 
 def _worth_of_information(view: KernelView, zero: Candidate, deadline: Deadline) -> float | None:
     """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
-    model = view.model
-    if not view.listed:
+    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed else None
+    if solved is None:
         return None
-    try:
-        most = _KNOWN_VALUES // (max(1, model.hidden.size) * len(model.actions))
-        momdp = momdp_form(model, limit=most, values=_KNOWN_VALUES, deadline=deadline)
-        values = full_information_values(momdp, model.discount, deadline=deadline)
-    except OutOfTimeError:
-        raise
-    except (TooLargeError, NotConvergingError) as why:
-        log.debug("%s", why)
-        return None
+    momdp, values = solved
     known = float(momdp.prior @ values[momdp.reachable.find(momdp.view.root())])
     error = 2 * float(np.std(zero.returns, ddof=1)) / np.sqrt(len(zero.returns))
     return max(0.0, known - zero.mean + error) if np.isfinite(known) else None

@@ -11,7 +11,10 @@ where Q̃* adds β times the expected L1 change of the belief to the reward (Def
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
+
+import numpy as np
 
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
@@ -26,6 +29,7 @@ from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.beta import AUTO, Beta, automatic_beta
+from pomdplite.planners.files import Computed
 
 SOLVERS = ("auto", "exact", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
@@ -53,6 +57,7 @@ class PomdpLite(Planner):
     """
 
     title: ClassVar[str] = "pomdp-lite"
+    computed_kinds: ClassVar[Mapping[str, str]] = {"origin": "U"}
 
     def __init__(
         self,
@@ -95,6 +100,11 @@ class PomdpLite(Planner):
             "solve_time": self.solve_time,
         }  # fmt: skip
 
+    @property
+    def _settled_parameters(self) -> dict[str, Any]:
+        solver = {ExactSolver: "exact", UctSolver: "uct"}.get(type(self.solver), self.solver_name)
+        return self.parameters | ({"solver": solver} if self.solver_name == "auto" else {})
+
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
@@ -121,8 +131,12 @@ class PomdpLite(Planner):
             raise UsageError("β is chosen while the planner is prepared: call prepare() first.")
         return Beta(self.beta, self._beta_origin)
 
-    def __reduce__(self) -> Any:
-        return _remake_with_origin, (*super().__reduce__()[1], self._beta_origin)
+    def _computed(self) -> Computed:
+        return {"origin": np.array(self._beta_origin)}
+
+    def use_computed(self, computed: Computed, origin: str) -> None:
+        """Take over where β comes from; β itself is one of the parameters."""
+        self._beta_origin = str(computed["origin"])
 
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "exact":
@@ -185,13 +199,3 @@ class PomdpLite(Planner):
             action_names=self.model.actions,
             notes=notes + self.belief.notes,
         )
-
-
-def _remake_with_origin(
-    kind: type[PomdpLite], model: Model, parameters: dict[str, Any], clock: str, origin: str
-) -> PomdpLite:
-    """The same planner, with the β that has been chosen."""
-    planner = kind(model, **parameters)
-    planner.use_clock(clock)
-    planner._beta_origin = origin
-    return planner

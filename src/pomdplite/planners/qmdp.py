@@ -19,6 +19,7 @@ from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
 from pomdplite.mdp.momdp import MomdpArrays, momdp_form
 from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, best_actions
 
@@ -64,6 +65,12 @@ class Qmdp(Planner):
         self.values = full_information_values(
             self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
         )
+
+    @property
+    def value_bounds(self) -> tuple[float, float]:
+        """No lower bound, and the full-information upper bound."""
+        known = float(self.momdp.prior @ self.values[self.momdp.reachable.find(self.momdp.view.root())])
+        return within_horizon(self.model, (-np.inf, known), self.values)
 
     def reset(self, seed: int = 0) -> None:
         """Return to the initial state and the prior; the seed is for breaking ties."""

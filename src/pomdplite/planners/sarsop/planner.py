@@ -1,7 +1,7 @@
 """SARSOP as a planner: solves the model once, offline, then acts by looking one step ahead with its bounds."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,18 +9,20 @@ import numpy as np
 
 from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats
-from pomdplite.errors import UnsuitableError, UsageError
+from pomdplite.errors import UnsuitableError, UsageError, shown
+from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.files import Computed, read_computed, read_planner
+from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
 from pomdplite.planners.point_based.bounds import allocate_scratch, look_ahead, update_lower, update_upper
-from pomdplite.planners.point_based.files import load, save
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work, mean_rewards
 from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.planners.point_based.tree import allocate_tree, expand, points_of_states, put_last
-from pomdplite.planners.point_based.vectors import AlphaVectors
 from pomdplite.planners.sarsop.solver import SarsopSolver
 
 _LONGEST_LOOK = 2e7  # of work, some ten milliseconds: what looking one step ahead may take
@@ -40,6 +42,7 @@ class Sarsop(Planner):
     """
 
     title: ClassVar[str] = "sarsop"
+    computed_kinds: ClassVar[Mapping[str, str]] = KINDS
     deterministic = True
 
     belief: ExactBelief
@@ -63,7 +66,6 @@ class Sarsop(Planner):
             raise UsageError(f"solve_trials must be at least 1, not {solve_trials!r}.")
         self.precision, self.solve_trials = precision, solve_trials
         self.policy, self.memory = policy, memory
-        self._handed_over: tuple[AlphaVectors, tuple[float, float]] | None = None  # solved in another process
         self._notes: tuple[str, ...] = ()
 
     @property
@@ -81,6 +83,11 @@ class Sarsop(Planner):
         return self._bounds
 
     @property
+    def value_bounds(self) -> tuple[float, float]:
+        """V̲ and V̄, for episodes that end at the model's horizon."""
+        return within_horizon(self.model, self._bounds, self._grouped.corner)
+
+    @property
     def vectors(self) -> Floats:
         """The α-vectors, [vector, joint value of θ]."""
         self.prepare()
@@ -88,7 +95,7 @@ class Sarsop(Planner):
 
     @property
     def _preparation_limit(self) -> float:
-        solved = self.policy is not None or self._handed_over is not None
+        solved = self.policy is not None or bool(self._given)
         return math.inf if solved or self.solve_trials is not None else self.solve_time
 
     def _prepare(self) -> None:
@@ -100,16 +107,24 @@ class Sarsop(Planner):
         )
         self._grouped = group_outcomes(self.momdp, corner, self.model.discount)
         self._tree = allocate_tree(self._grouped, 1)
-        if self._handed_over is not None:
-            self._vectors, self._bounds = self._handed_over
-        elif self.policy is not None:
-            self._vectors, self._bounds = load(Path(self.policy), self.momdp, self._grouped, self.memory)
+        if self.policy is not None and not self._given:
+            self._given, self._given_by = self._read(Path(self.policy)), self.policy
+        if self._given:
+            self._vectors, self._bounds = from_arrays(self._given, self._given_by, self.momdp, self._grouped)
+            self._given = {}
         else:
             self._solve()
         self._looks = np.bincount(self._vectors.state, minlength=self.momdp.reachable.states) + points_of_states(
             self._tree
         )
         self._scratch = allocate_scratch(self._grouped, 1)
+
+    def _read(self, path: Path) -> Computed:
+        """The arrays in the policy file."""
+        title = read_planner(path, self.model).title
+        if title != self.title:
+            raise UsageError(f"{path} holds the planner {shown(title)}, not {self.title}; use load_planner for it.")
+        return read_computed(path, self.computed_kinds, min(1e9 * self.memory, memory_limit.limit()))
 
     def _solve(self) -> None:
         solver = SarsopSolver(self.momdp, self._grouped, self.memory, self._deadline)
@@ -119,16 +134,8 @@ class Sarsop(Planner):
         if solver.out_of_memory:
             self._notes = (f"solving ended early: α-vectors filled the {self.memory:g} GB allowed",)
 
-    def __reduce__(self) -> Any:
-        """A solved planner takes its vectors along to another process."""
-        if not self._ready:
-            return super().__reduce__()
-        return _remake_solved, (self.model, self.parameters, self.clock, self._vectors, self._bounds)
-
-    def save(self, path: str | Path) -> None:
-        """Write the policy to a file, to be given as `policy`."""
-        self.prepare()
-        save(Path(path), self.momdp, self._vectors, self._bounds)
+    def _computed(self) -> Computed:
+        return to_arrays(self.momdp, self._vectors, self._bounds) if self._ready else self._given
 
     def _decide(self) -> Decision:
         reachable, model, tree, scratch = self.momdp.reachable, self._grouped, self._tree, self._scratch
@@ -183,12 +190,3 @@ class Sarsop(Planner):
             bounds=(lower, max(lower, upper)),
             notes=self._notes,
         )  # fmt: skip
-
-
-def _remake_solved(
-    model: Model, parameters: dict[str, Any], clock: str, vectors: AlphaVectors, bounds: tuple[float, float]
-) -> Sarsop:
-    planner = Sarsop(model, **parameters)
-    planner.use_clock(clock)
-    planner._handed_over = (vectors, bounds)
-    return planner
