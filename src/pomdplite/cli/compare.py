@@ -1,12 +1,12 @@
 """`pomdplite compare`: several planners on the same episodes."""
 
-import inspect
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from pomdplite.cli.choosing import ChosenPlanner, choose_planner
 from pomdplite.cli.console import err, out
 from pomdplite.cli.evaluation import evaluate_with_progress, print_warnings, summary
 from pomdplite.cli.options import (
@@ -25,7 +25,7 @@ from pomdplite.experiments import Evaluation
 from pomdplite.experiments.episodes.players import CANNOT_PLAN
 from pomdplite.experiments.statistics import Difference
 from pomdplite.model.model import Model
-from pomdplite.planners import PLANNERS, Planner, make_planner
+from pomdplite.planners import accepted
 from pomdplite.views import text
 from pomdplite.views.terminal import print_in_full
 from pomdplite.views.text import Comparison
@@ -34,7 +34,7 @@ from pomdplite.worlds import Scenario
 
 def compare(
     problem: ProblemArgument,
-    planners: Annotated[str, typer.Option(help="comma-separated names; the others are compared to the first")],
+    planners: Annotated[str, typer.Option(help="comma-separated names, or auto; the others are compared to the first")],
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="number of episodes")] = 100,
     seed: SeedOption = 0,
     time: TimeOption = None,
@@ -53,8 +53,8 @@ def compare(
     results: list[Evaluation] = []
     reasons: dict[str, str] = {}
     interrupted = False
-    for planner in _planners(names, model, option, time, sims):
-        planner.use_clock(clock)
+    chosen = _planners(names, model, option, {"time": time, "sims": sims}, clock)
+    for planner, _ in chosen:
         try:
             result, interrupted = evaluate_with_progress(problem, planner, episodes, seed, workers, world)
         except KeyboardInterrupt:  # before its first episode
@@ -72,6 +72,9 @@ def compare(
         print(json.dumps({"planners": compared, "cannot": reasons}))
     elif rows:
         print_in_full(out, text.comparison_table(rows))
+        for _, plan in chosen:
+            if plan is not None:
+                out.print(f"[dim]auto: {escape(plan.facts.line)}[/dim]", highlight=False, soft_wrap=True)
     for result in results:
         print_warnings(result, model, f"{result.planner}: ")
     for name, reason in reasons.items():
@@ -84,8 +87,8 @@ def compare(
 
 
 def _planners(
-    names: list[str], model: Model, options: list[str] | None, time: float | None, sims: int | None
-) -> list[Planner]:
+    names: list[str], model: Model, options: list[str] | None, budget: dict[str, Any], clock: str
+) -> list[ChosenPlanner]:
     """The planners, each with its own options, and with the budget if it takes one."""
     if not names:
         raise UsageError("--planners: give at least one name, for example --planners pomdp-lite,pomcp.")
@@ -95,12 +98,9 @@ def _planners(
         if not dot or name not in names:
             raise UsageError(f"--option {given}: give planner.name=value for one of {', '.join(names)}.")
         own.setdefault(name, []).append(rest)
-    made = []
-    for name in names:
-        accepted = inspect.signature(PLANNERS[name]).parameters if name in PLANNERS else {}
-        budget = {k: v for k, v in (("time", time), ("sims", sims)) if k in accepted}
-        made.append(make_planner(name, model, **given_options(own.get(name), **budget)))
-    return made
+    return [
+        choose_planner(name, model, given_options(own.get(name), **accepted(name, **budget)), clock) for name in names
+    ]
 
 
 def _difference(mine: Evaluation, other: Evaluation) -> Difference | None:

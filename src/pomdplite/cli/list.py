@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from rich.markup import escape
 from rich.table import Table
 
+from pomdplite.cli.choosing import AUTO
 from pomdplite.cli.console import out
 from pomdplite.planners import PLANNERS
 from pomdplite.problems import PROBLEMS
@@ -16,7 +17,8 @@ def list_() -> None:
     """List problems, planners and worlds."""
     _print("problem", {name: problem.about for name, problem in PROBLEMS.items()})
     out.print()
-    _print("planner", {name: (inspect.getdoc(kind) or "").splitlines()[0] for name, kind in PLANNERS.items()})
+    planners = {name: (inspect.getdoc(kind) or "").splitlines()[0] for name, kind in PLANNERS.items()}
+    _print("planner", planners | {AUTO: "One of these, chosen for the model by a race on simulated episodes."})
     out.print()
     _print("world", {name: world.about for name, world in WORLDS.items()})
 

@@ -18,7 +18,12 @@ def _beta(text: str) -> float | str:
 
 
 ProblemArgument = Annotated[str, typer.Argument(help="problem name, or path.py:Model")]
-PlannerOption = Annotated[str, typer.Option("--planner", "-p", help="planner name; see `pomdplite list`")]
+_PLANNER = "planner name (see `pomdplite list`), auto to have one chosen, or a file that `pomdplite solve` wrote"
+PlannerOption = Annotated[str, typer.Option("--planner", "-p", help=_PLANNER)]
+OptionalPlannerOption = Annotated[
+    str | None,
+    typer.Option("--planner", "-p", help=f"{_PLANNER}; default: pomdp-lite, or auto for a model of your own"),
+]
 BetaOption = Annotated[
     Any,
     typer.Option(

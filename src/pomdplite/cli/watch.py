@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from pomdplite.cli.choosing import choose_planner
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import (
     BetaOption,
@@ -22,7 +23,6 @@ from pomdplite.cli.options import (
 from pomdplite.cli.outputs import PICTURE, VIDEO, check_output
 from pomdplite.errors import UsageError
 from pomdplite.experiments import Step, run_episode
-from pomdplite.planners import make_planner
 from pomdplite.views import pictures as drawings
 from pomdplite.views import text
 from pomdplite.views.mpl import require_matplotlib
@@ -52,15 +52,18 @@ def watch(
 ) -> None:
     """Play one episode step by step: state, belief, action values, observations."""
     model = Scenario(problem, world).planning_model()
-    chosen = make_planner(planner, model, **given_options(option, beta=beta, solver=solver, time=time, sims=sims))
+    given = given_options(option, beta=beta, solver=solver, time=time, sims=sims)
     film = Video(video) if video is not None else None
     if video is not None:
         check_output(video, VIDEO)
     if pictures is not None or film is not None:
         require_matplotlib()
     place = make_world(world, model)
-    with err.status(f"preparing {planner} for {problem}"):
+    chosen, plan = choose_planner(planner, model, given)
+    with err.status(f"preparing {chosen.title} for {problem}"):
         chosen.prepare()
+    if plan is not None:
+        out.print(f"[dim]auto: {escape(plan.facts.line)}[/dim]", highlight=False, soft_wrap=True)
     if pictures is not None:
         try:
             pictures.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ from pomdplite.compile.storage import is_writable, private_folder, warn_once
 
 log = logging.getLogger("pomdplite")
 
-KEPT_MODULES = 300  # generated modules kept in the cache folder, newest first
+KEPT_MODULES, KEPT_PLANS = 300, 50  # generated modules and chosen planners kept in the cache folder, newest first
 
 
 def stored_module(code: CodeDigest, text: str, title: str) -> Path | None:
@@ -69,17 +69,18 @@ def cache_folder() -> Path | None:
     return other
 
 
-def write_once(path: Path, text: str) -> None:
+def write_once(path: Path, content: str | bytes) -> None:
     """Write atomically; the first of several processes wins."""
+    data = content.encode() if isinstance(content, str) else content
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
+            file.write(data)
         os.link(temporary, path)
     except FileExistsError:
         log.debug("another process wrote %s first", path)
     except OSError as error:
-        if not os.path.exists(temporary) or os.stat(temporary).st_size != len(text.encode()):
+        if not os.path.exists(temporary) or os.stat(temporary).st_size != len(data):
             raise  # a full disk
         log.debug("no hard links here: %s", error)
         os.replace(temporary, path)
@@ -116,11 +117,12 @@ def compiled_afresh(functions: Iterable[Any]) -> Iterator[None]:
 
 
 def _prune(folder: Path) -> None:
-    """Delete all but the newest modules, and their machine code."""
-    ages = []
-    for module in folder.glob("model_*.py"):
-        with contextlib.suppress(FileNotFoundError):  # another process may prune at the same time
-            ages.append((module.stat().st_mtime, module))
-    for _, old in sorted(ages, reverse=True)[KEPT_MODULES:]:
-        for path in (old, *(folder / "__pycache__").glob(f"{old.stem}.*")):
-            path.unlink(missing_ok=True)
+    """Delete all but the newest modules, with their machine code, and all but the newest plans."""
+    for pattern, kept in (("model_*.py", KEPT_MODULES), ("plan_*.npz", KEPT_PLANS)):
+        ages = []
+        for path in folder.glob(pattern):
+            with contextlib.suppress(FileNotFoundError):  # another process may prune at the same time
+                ages.append((path.stat().st_mtime, path))
+        for _, old in sorted(ages, reverse=True)[kept:]:
+            for path in (old, *(folder / "__pycache__").glob(f"{old.stem}.*")):
+                path.unlink(missing_ok=True)

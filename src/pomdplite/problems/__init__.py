@@ -4,7 +4,7 @@ from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import files_loaded_once, load_model, source_digest
 from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.light_dark import LightDark
-from pomdplite.problems.registry import PROBLEMS, ProblemEntry, make_model
+from pomdplite.problems.registry import PROBLEMS, ProblemEntry, is_own, make_model
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.tiger import Tiger
 
@@ -17,6 +17,7 @@ __all__ = [
     "RockSample",
     "Tiger",
     "files_loaded_once",
+    "is_own",
     "load_model",
     "make_model",
     "source_digest",

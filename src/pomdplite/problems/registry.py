@@ -59,12 +59,17 @@ PROBLEMS: dict[str, ProblemEntry] = {
 }
 
 
+def is_own(name: str) -> bool:
+    """Whether a problem is a model in a user's file, rather than a registered one."""
+    return ":" in name or name.endswith(".py")
+
+
 def make_model(name: str) -> Model:
     """Make the model of a registered problem, or load one from a file: `make_model("robot.py:Delivery")`.
 
     Two more forms are accepted: battleship-N-K, and rocksample-N-K-SEED with rocks at random positions.
     """
-    if ":" in name or name.endswith(".py"):
+    if is_own(name):
         return load_model(name)
     if name in PROBLEMS:
         return PROBLEMS[name].make()
