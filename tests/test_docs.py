@@ -65,6 +65,12 @@ def test_the_page_about_your_own_loop(tmp_path, monkeypatch, capsys):
     assert printed.strip().endswith("value iteration")
 
 
+def test_the_page_about_plans(tmp_path, monkeypatch, capsys):
+    scope = run_blocks("docs/plan.md", tmp_path, monkeypatch)
+    assert scope["robot"].title == scope["found"].title and (tmp_path / "tiger2.npz").exists()
+    assert capsys.readouterr().out.count("listen\n") == 2
+
+
 def test_the_examples_of_which_planner_when(monkeypatch, capsys):
     """Every planner of the page's tables plays or says why it cannot; the page shows the script's rows."""
     monkeypatch.setattr(sys, "argv", ["which_planner.py", "2"])
