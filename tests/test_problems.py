@@ -112,7 +112,17 @@ def test_light_dark_reads_exactly_at_the_light_and_worse_with_distance():
     for start, shift, within_half in ((0, 10, 1.0), (0, 11, math.erf(0.5 / 2**0.5)), (5, -20, math.erf(0.02 / 2**0.5))):
         z = plain.observation(model.state_record((shift, False)), model.hidden.record([start + 30]), right)
         assert abs(z.sum() - 1) < 1e-12
-        assert abs(z[model.observation_index(str(start + shift))] - within_half) < 1e-4  # noise of 0.0001 everywhere
+        near = "light" if start + shift == 10 else str(start + shift)
+        assert abs(z[model.observation_index(near)] - within_half) < 1e-4  # noise of 0.0001 everywhere
+
+
+def test_light_dark_tells_the_light_from_a_reading_that_only_rounds_to_it():
+    model = pl.LightDark()
+    plain, right = model.compiled_form.interpreted, model.action_index("right-1")
+    z = plain.observation(model.state_record((9, False)), model.hidden.record([30]), right)
+    density = math.exp(-0.5) / (2 * math.pi) ** 0.5  # of a reading of 10 at position 9
+    assert abs(z[model.observation_index("light")] - 0.002 * density) < 1e-6
+    assert z[model.observation_index("10")] > 0.2
 
 
 def test_light_dark_rewards_and_rules():

@@ -1,4 +1,7 @@
-"""One-dimensional Light-Dark (Sunberg and Kochenderfer 2018), with its readings rounded to whole numbers.
+"""One-dimensional Light-Dark (Sunberg and Kochenderfer 2018), with its readings in bins.
+
+Readings are rounded to whole numbers, except that those within 0.001 of the light are told apart from others that
+round to the same number: in the light the noise is 0.0001, so the original's exact readings reveal it.
 
 The position changes deterministically and its start is hidden, so θ is the start, and the sum of the moves is observed:
 the robot is at θ + x.shift.
@@ -24,6 +27,7 @@ FARTHEST, LIGHT, GOAL = 30, 10, 0  # the start is at most FARTHEST from 0
 LEAST, MOST = GOAL - FARTHEST, LIGHT + FARTHEST  # shifts; beyond them goal and light are behind the robot
 WEST, EAST = LEAST - FARTHEST, MOST + FARTHEST  # the ends of the line
 LOWEST, HIGHEST = -80, 80  # readings; those beyond count as these
+NARROW = 0.001  # a reading this close to the light is told apart from others that round to the same number
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ROWS = 4  # of a drawing
 _DARK, _BLUE, _GREEN = "#454b57", "#1f5fbf", "#2c8a3c"
@@ -39,7 +43,7 @@ class LightDark(Model):
     state = State(shift=np.int16, over=bool)
     hidden = Hidden(start=tuple(range(-FARTHEST, FARTHEST + 1)))
     actions = ("left-10", "left-1", "stop", "right-1", "right-10")
-    observations = tuple(str(reading) for reading in range(LOWEST, HIGHEST + 1))
+    observations = (*(str(reading) for reading in range(LOWEST, HIGHEST + 1)), "light")
     discount = 0.95
     horizon = 100
 
@@ -110,7 +114,13 @@ class LightDark(Model):
 
 
 def reading_probabilities(position: int) -> Floats:
-    """The probability of every reading at a position: normal around it, rounded to the nearest whole number."""
+    """The probability of every reading at a position: normal around it, rounded; the last is "in the light"."""
     spread = (abs(position - LIGHT) + 0.0001) * sqrt(2)
-    inner = (0.5 * (1 + erf((edge - position) / spread)) for edge in np.arange(LOWEST + 0.5, HIGHEST))
-    return np.diff([0.0, *inner, 1.0])
+
+    def below(edge: float) -> float:
+        return 0.5 * (1 + erf((edge - position) / spread))
+
+    rounded = np.diff([0.0, *(below(edge) for edge in np.arange(LOWEST + 0.5, HIGHEST)), 1.0])
+    light = below(LIGHT + NARROW) - below(LIGHT - NARROW)
+    rounded[LIGHT - LOWEST] -= light
+    return np.append(np.maximum(rounded, 0.0), light)
