@@ -247,7 +247,7 @@ def test_sarsop_decides_by_its_vectors_where_looking_ahead_would_take_long(monke
     planner = pl.Sarsop(model, solve_trials=60)
     planner.reset()
     ahead = planner.decide()
-    monkeypatch.setattr("pomdplite.planners.sarsop.planner._LONGEST_LOOK", 0.0)
+    monkeypatch.setattr("pomdplite.planners.sarsop.planner.LONGEST_LOOK", 0.0)
     again = pl.Sarsop(model, solve_trials=60)
     again.reset()
     decision = again.decide()

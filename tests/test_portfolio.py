@@ -45,8 +45,8 @@ def no_work(*_, **__):
 def test_a_planner_whose_bounds_meet_is_chosen_without_a_race():
     model = pl.Tiger()
     found = pl.plan(model)
-    assert found.title == "sarsop" and len(found.facts.raced) == 1 and found.facts.proven > 3.75
-    assert "pomdp-lite, qmdp, despot, pomcp left out: not raced, since sarsop is proven" in str(found)
+    assert found.title == "pomdp-lite-plus" and len(found.facts.raced) == 1 and found.facts.proven > 3.75
+    assert "sarsop, pomdp-lite, qmdp, despot, pomcp left out: not raced, since pomdp-lite-plus is proven" in str(found)
     mine, best = (pl.evaluate(model, planner, 100, 3) for planner in (found.planner, "bayes-optimal"))
     assert mine.returns.tolist() == best.returns.tolist()
 
@@ -329,15 +329,15 @@ def test_run_chooses_a_planner_for_a_model_of_ones_own(monkeypatch, capsys, tmp_
     (tmp_path / "own.py").write_text("from test_beta import Lift\nlift = Lift()\n")
     own, file = f"{tmp_path / 'own.py'}:lift", tmp_path / "lift.npz"
     ran = command(monkeypatch, capsys, "run", own, "-n", 5)
-    assert "auto: sarsop " in ran and "proven to earn at least 2.16 on average" in ran
-    assert "at most 2.16 is possible (a bound found by sarsop); the gap is" in ran
+    assert "auto: pomdp-lite-plus " in ran and "proven to earn at least 2.16 on average" in ran
+    assert "at most 2.16 is possible (a bound found by pomdp-lite-plus); the gap is" in ran
     again = json.loads(command(monkeypatch, capsys, "run", own, "-n", 5, "--json"))
-    assert again["planner"] == "sarsop" and "remembered" in again["choice"] and again["upper_bound"] < 2.17
+    assert again["planner"] == "pomdp-lite-plus" and "remembered" in again["choice"] and again["upper_bound"] < 2.17
     assert "auto: " not in command(monkeypatch, capsys, "run", own, "-n", 5, "--beta", 1)
     tiger = command(monkeypatch, capsys, "run", "tiger", "-n", 5)
     assert "pomdp-lite" in tiger and "at most 10.00 is possible if the hidden value were known; the gap is" in tiger
-    assert "auto: sarsop" in command(monkeypatch, capsys, "compare", own, "--planners", "qmdp,auto", "-n", 5)
-    assert "auto: sarsop" in command(monkeypatch, capsys, "watch", own, "-p", "auto")
+    assert "auto: pomdp-lite-plus" in command(monkeypatch, capsys, "compare", own, "--planners", "qmdp,auto", "-n", 5)
+    assert "auto: pomdp-lite-plus" in command(monkeypatch, capsys, "watch", own, "-p", "auto")
     assert "saved to" in command(monkeypatch, capsys, "solve", own, "-p", "auto", "--policy", file)
     loaded = json.loads(command(monkeypatch, capsys, "run", own, "-p", file, "-n", 5, "--json"))
     assert loaded["mean"] == again["mean"] and loaded["choice"] is None

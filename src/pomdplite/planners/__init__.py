@@ -15,12 +15,23 @@ from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.despot.planner import Despot
 from pomdplite.planners.mean_mdp import MeanMdp
+from pomdplite.planners.plus.planner import PomdpLitePlus
 from pomdplite.planners.pomcp.planner import Pomcp, PomcpExact
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
 from pomdplite.planners.sarsop.planner import Sarsop
 
-_KINDS: tuple[type[Planner], ...] = (PomdpLite, MeanMdp, Qmdp, Sarsop, Pomcp, PomcpExact, Despot, BayesOptimal)
+_KINDS: tuple[type[Planner], ...] = (
+    PomdpLite,
+    PomdpLitePlus,
+    MeanMdp,
+    Qmdp,
+    Sarsop,
+    Pomcp,
+    PomcpExact,
+    Despot,
+    BayesOptimal,
+)
 PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}
 
 __all__ = [
@@ -34,6 +45,7 @@ __all__ = [
     "Pomcp",
     "PomcpExact",
     "PomdpLite",
+    "PomdpLitePlus",
     "Qmdp",
     "Sarsop",
     "accepted",

@@ -109,6 +109,7 @@ class Planner(Storable):
     """
 
     budget: Budget | None = None  # per step, deciding and updating together, for planners that search
+    stand_in: str | None = None  # the title of the planner that decides in its place, if it cannot
     deterministic: bool = False  # whether state and belief determine the decision, so that it can be cached
 
     def __init__(self, model: Model, solve_time: float = SOLVE_SECONDS) -> None:

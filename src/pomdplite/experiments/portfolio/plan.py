@@ -154,7 +154,10 @@ class _Field:
             except CANNOT_PLAN as error:
                 self._leave_out(title, str(error))
             else:
-                self._add(Contender(planner))
+                if planner.stand_in is None:
+                    self._add(Contender(planner))
+                else:
+                    self._leave_out(title, f"it decides as {planner.stand_in} here")
 
     def _prepared(self, title: str, allowed: float) -> Planner:
         task = self.task

@@ -1,69 +1,203 @@
-"""POMDP-lite plus as a planner: α-vectors found before the first step, improved at the present belief in every step."""
+"""POMDP-lite plus: better than POMDP-lite where looking ahead pays, because its search updates the belief.
+
+    before the first step:  find α-vectors by backups on greedy paths from b₀ (solver.py)
+    in every step:          improve them by greedy paths from b, then a ← argmax_a Q̲(b, a)
+                            y, o ← execute a;  b ← τ(b, a, y, o)
+
+POMDP-lite freezes the belief and pays a bonus for changing it. Here the search itself updates the belief, so
+information is worth what it earns, and there is no β. That needs the values of every x and θ. Where they are too many,
+or hidden values cannot be listed, the planner is POMDP-lite.
+"""
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import PARTICLES, ExactBelief, exact_belief
-from pomdplite.compile.jit import Floats
-from pomdplite.errors import TooLargeError, UsageError
+from pomdplite.beliefs import PARTICLES, Belief, exact_belief
+from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError, UsageError
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
-from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, choose
-from pomdplite.planners.plus.search import look
+from pomdplite.model.spaces import Hidden
+from pomdplite.planners.base import Decision, Planner
+from pomdplite.planners.files import Computed
 from pomdplite.planners.plus.solver import PlusSolver
-from pomdplite.planners.point_based.grouped_momdp import group_outcomes
+from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
+from pomdplite.planners.point_based.decisions import LONGEST_LOOK, look_ahead_decision, vector_decision
+from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work
+from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.planners.point_based.tree import ROOT
 from pomdplite.planners.point_based.vectors import VECTORS
+from pomdplite.planners.pomdp_lite import PomdpLite
+
+_ALIKE = 0.15  # L1 distance of likelihoods up to which outcomes are merged
+_MOST_VALUES = 10_000_000  # of x and θ together, for which solving makes headway
+_LONGEST_SHARE = 0.5  # of a step's time that looking one step ahead may take
+_WORK_PER_SECOND = LONGEST_LOOK / 0.01
 
 
 class PomdpLitePlus(Planner):
-    title: ClassVar[str] = "pomdp-lite-plus"
+    """Search that updates the belief: α-vectors found before the first step, and improved in every step.
 
-    def __init__(self, model: Model, *, time: float | None = None, sims: int | None = None, solve_time: float = 30.0,
-                 solve_trials: int | None = None, precision: float = 0.001, memory: float = 4.0, particles: int = PARTICLES):
+    time, sims    budget per step: seconds (0.1 by default) or paths
+    solve_time    seconds to solve before the first step, at most; solving ends earlier once it no longer helps
+    solve_trials  paths to sample before the first step, instead of solve_time: the result does not depend on the clock
+    precision     a belief whose bounds are this close needs no search
+    memory        gigabytes for solving; POMDPLITE_MEMORY limits it, too
+    particles     number of particles, for models whose hidden values cannot be listed
+
+    Models with too many values of x and θ, and those whose hidden values cannot be listed, are left to POMDP-lite.
+    """
+
+    title: ClassVar[str] = "pomdp-lite-plus"
+    computed_kinds: ClassVar[Mapping[str, str]] = KINDS
+
+    belief: Belief
+    progress: Callable[[SolveProgress], None] | None = None  # called about once a second while solving
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        time: float | None = None,
+        sims: int | None = None,
+        solve_time: float = 60.0,
+        solve_trials: int | None = None,
+        precision: float = 0.001,
+        memory: float = 4.0,
+        particles: int = PARTICLES,
+    ) -> None:
         super().__init__(model, solve_time)
+        for name, value in (("precision", precision), ("memory", memory)):
+            if not (math.isfinite(value) and value > 0):
+                raise UsageError(f"{name} must be a positive number, not {value!r}.")
+        if solve_trials is not None and solve_trials < 1:
+            raise UsageError(f"solve_trials must be at least 1, not {solve_trials!r}.")
         self.budget: Budget = Budget.of(time, sims)
-        self.time, self.sims, self.solve_trials, self.precision, self.memory, self.particles = time, sims, solve_trials, precision, memory, particles
+        self.time, self.sims, self.solve_trials = time, sims, solve_trials
+        self.precision, self.memory, self.particles = precision, memory, particles
+        self._base: PomdpLite | None = None  # what decides if there are too many values
+        self._reason = ""  # for that
+        self._notes: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"time": self.time, "sims": self.sims, "solve_time": self.solve_time, "solve_trials": self.solve_trials,
-                "precision": self.precision, "memory": self.memory, "particles": self.particles}
+        """The constructor's arguments."""
+        return {
+            "time": self.time, "sims": self.sims, "solve_time": self.solve_time, "solve_trials": self.solve_trials,
+            "precision": self.precision, "memory": self.memory, "particles": self.particles,
+        }  # fmt: skip
+
+    @property
+    def value_bounds(self) -> tuple[float, float] | None:
+        """V̲ and V̄ before the first step, for episodes that end at the model's horizon."""
+        if self._base is not None:
+            return None
+        return within_horizon(self.model, self._bounds, self._grouped.corner)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The number of α-vectors and the budget; or why POMDP-lite decides, and its choices."""
+        if self._base is not None:
+            return (f"decides as pomdp-lite, since {self._reason}", *self._base.choices)
+        return (f"{len(self._vectors.value):,} α-vectors", *super().choices)
+
+    @property
+    def _preparation_limit(self) -> float:
+        return math.inf if self._given or self.solve_trials is not None else self.solve_time
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
-        self.momdp = momdp_form(self.model, deadline=self._deadline)
-        self.belief = exact_belief(self.view)
-        corner = full_information_values(self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline)
-        self._grouped = group_outcomes(self.momdp, corner, self.model.discount, alike=0.15)
-        self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline)
-        self.solver.solve(self.precision, self.solve_trials, getattr(self, "progress", None))
-        self.solver.finish()
+        try:
+            self._prepare_vectors()
+        except (TooLargeError, NotConvergingError) as why:
+            self._reason = str(why).removeprefix(f"{self.model.name}: ").rstrip(".")
+            self._prepare_base()
+
+    def _prepare_vectors(self) -> None:
+        self._refuse_many_values()
+        self.momdp = momdp_form(self.model, limit=_MOST_VALUES // self.model.hidden.size, deadline=self._deadline)
+        corner = full_information_values(
+            self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
+        )
+        self._grouped = group_outcomes(self.momdp, corner, self.model.discount, alike=_ALIKE)
+        if self._given:
+            known, self._bounds = from_arrays(self._given, self._given_by, self.momdp, self._grouped)
+            self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline, known)
+            self._given = {}
+        else:
+            self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline)
+            self.solver.solve(self.precision, self.solve_trials, self.progress)
+            self._bounds = self.solver.bounds
+        if self.solver.out_of_memory:
+            self._notes = (f"solving ended early: α-vectors filled the {self.memory:g} GB allowed",)
+        self._vectors = self.solver.finish()
+        self._looks = np.bincount(self._vectors.state, minlength=self.momdp.reachable.states)
+        self._belief = self.belief = exact_belief(self.view)
+
+    def _refuse_many_values(self) -> None:
+        hidden = self.model.hidden
+        if not isinstance(hidden, Hidden):
+            raise TooLargeError("its hidden values cannot be listed.")
+        if hidden.size > _MOST_VALUES:
+            raise TooLargeError(f"the hidden parameter has {hidden.size:,} joint values, too many for α-vectors.")
+
+    def _prepare_base(self) -> None:
+        base = PomdpLite(
+            self.model, time=self.time, sims=self.sims, particles=self.particles, solve_time=self.solve_time
+        )
+        base.use_clock(self.clock)
+        base.prepare()
+        self._base, self.stand_in = base, base.title
+        self.view, self.belief, self.deterministic = base.view, base.belief, base.deterministic
 
     def reset(self, seed: int = 0) -> None:
+        """Return to the initial state and the prior; nothing is kept of the last episode."""
         super().reset(seed)
-        self.solver.begin(seed)
+        if self._base is not None:
+            self._base.reset(seed)
+        else:
+            self.solver.begin(seed)
+
+    def _computed(self) -> Computed:
+        if self._base is not None or not self._ready:
+            return self._given
+        return to_arrays(self.momdp, self._vectors, self._bounds)
 
     def _decide(self) -> Decision:
-        r, solver = self.momdp.reachable, self.solver
-        state = r.find(self.s[: self.model.state.words])
-        trials = solver.search(state, self.belief.joint(), self._search_budget(), self.precision)
-        root = int(solver.tree.counts[ROOT])
-        look(solver.model, solver.vectors, solver.tree, solver.scratch, root)
-        pairs = r.actions(state)
-        order = pairs - r.graph.first[state]
-        q = solver.scratch.q_lower[order].copy()
-        actions, zero = r.graph.action[pairs], np.zeros(len(pairs))
-        lower, upper = solver.bounds
-        return Decision(
-            action=choose(actions, q),
-            solution=Solution(solver=f"{solver.vectors.counts[VECTORS]} α-vectors", actions=actions, q=q, bonus_part=zero,
-                              mean_reward=solver.tree.reward[solver.tree.first_pair[root] + order], mean_bonus=zero, states=r.states,
-                              residual=upper - lower, simulations=trials),
-            action_names=self.model.actions, bounds=(lower, upper),
-        )
+        if self._base is not None:
+            return self._base_decision(self._base)
+        solver, b = self.solver, self._belief.joint()
+        state = self.momdp.reachable.find(self.s[: self.model.state.words])
+        if state < 0:
+            raise UnsuitableError(
+                f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so "
+                f"{self.title} has no α-vectors for it."
+            )
+        budget = self._search_budget()
+        if look_ahead_work(self._grouped, self._looks, state) > self._longest_look(budget):
+            found = vector_decision(self.momdp, self._grouped, self._vectors, state, b, self._said())
+        else:
+            solver.search(state, b, budget, self.precision)
+            root = int(solver.tree.counts[ROOT])
+            found = look_ahead_decision(self.momdp, solver.tree, solver.scratch, root, self._said(), solver.trials)
+        return replace(found, notes=self._notes)
+
+    def _longest_look(self, budget: Budget) -> float:
+        """The work that looking one step ahead may take."""
+        allowed = 0.0 if budget.seconds is None else _LONGEST_SHARE * budget.seconds * _WORK_PER_SECOND
+        return max(LONGEST_LOOK, allowed)
+
+    def _said(self) -> str:
+        """The method, for people."""
+        return f"{int(self.solver.vectors.counts[VECTORS]):,} α-vectors"
+
+    def _base_decision(self, base: PomdpLite) -> Decision:
+        """What POMDP-lite decides; it shares the belief."""
+        base.budget, base._update_seconds, base._x = self.budget, self._update_seconds, self._x
+        return base._decide()

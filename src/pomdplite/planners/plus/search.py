@@ -1,6 +1,6 @@
 """Greedy paths: where the policy that is known so far leads, and what looking one step ahead improves there.
 
-    Follow(b):  a' ← argmax_a Q̲(b, a)
+    Follow(b):  a' ← the action of argmax_{α ∈ Γ} α · b
                 e' ~ P(e | b, a')
                 Follow(b_e')
 
@@ -25,10 +25,10 @@ _LITTLE = 0.01  # of a reward: the weight at which a path ends
 @kernel
 def greedy_trial(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, precision: float,
-    random: Words, deviate: float, kind: int
+    random: Words,
 ) -> int:  # fmt: skip
     """Follow the greedy policy from the root, and back up the beliefs from the last to the first; their number."""
-    length = follow(model, vectors, tree, scratch, precision, random, deviate, kind)
+    length = follow(model, vectors, tree, scratch, precision, random)
     for i in range(length - 1, -1, -1):
         node = scratch.path[i]
         best = look(model, vectors, tree, scratch, node)
@@ -39,7 +39,7 @@ def greedy_trial(
 @inner
 def follow(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, precision: float,
-    random: Words, deviate: float, kind: int
+    random: Words,
 ) -> int:  # fmt: skip
     """One path from the root, into scratch.path; its length. It ends where nothing is left to gain."""
     node, length, weight = tree.counts[ROOT], 0, 1.0
@@ -52,10 +52,7 @@ def follow(
         gap = tree.upper[node] - tree.lower[node]
         if length == scratch.path.shape[0] or weight < _LITTLE or weight * gap <= precision:
             break
-        action = vectors.action[tree.vector[node]]
-        if uniform(random) < deviate:
-            action = any_action(model, tree, scratch, node, random, kind)
-        outcome = draw_outcome(model, tree, node, action, uniform(random))
+        outcome = draw_outcome(model, tree, node, vectors.action[tree.vector[node]], uniform(random))
         if outcome < 0:
             break
         node = child(model, tree, scratch, node, outcome)
@@ -63,35 +60,8 @@ def follow(
     return length
 
 
-@inner
-def any_action(model, tree, scratch, node, random, kind):
-    x = tree.state[node]
-    first, last = model.first_pair[x], model.first_pair[x + 1]
-    if kind == 2:
-        return model.action[first + int(uniform(random) * (last - first))]
-    look_ahead(model, tree, scratch, node)
-    if kind == 1:
-        best = 0
-        for i in range(last - first):
-            if scratch.q_upper[i] > scratch.q_upper[best]:
-                best = i
-        return model.action[first + best]
-    count = 0
-    for i in range(last - first):
-        count += scratch.q_upper[i] > tree.lower[node]
-    k = int(uniform(random) * count)
-    for i in range(last - first):
-        if scratch.q_upper[i] > tree.lower[node]:
-            if k == 0:
-                return model.action[first + i]
-            k -= 1
-    return model.action[first]
-
-
 @kernel
-def look(
-    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int
-) -> int:
+def look(model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int) -> int:
     """Bring V̲ and, from its children, V̄ of a node up to date; argmax_a Q̲(b, a), counted from the state's first."""
     if not expanded(tree, node):
         expand(model, tree, node, scratch.after)

@@ -12,6 +12,7 @@ import numpy as np
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, inlined
 from pomdplite.mdp import memory
 from pomdplite.mdp.momdp import Joint, Momdp
+from pomdplite.planners.point_based.merging import outcome_rows
 
 _OUTCOME_WORK = 10  # of evaluating an α-vector or a point after one of several outcomes
 _OUTCOME_BYTES = 200  # that sorting an outcome into its group takes
@@ -39,32 +40,30 @@ class GroupedMomdp(NamedTuple):
     hash_weights: Floats  # [joint value] for the hash of a belief
 
 
-def group_outcomes(momdp: Momdp, corner: Floats, gamma: float) -> GroupedMomdp:
-    """Sort the outcomes of every state's actions into groups."""
+def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, alike: float = 0.0) -> GroupedMomdp:
+    """Sort the outcomes of every state's actions into groups.
+
+    Outcomes whose likelihoods are alike are merged first, for a solver that may plan as if it could not tell them apart
+    (merging.py).
+    """
     reachable, joint = momdp.reachable, momdp.joint
     graph, distinct = reachable.graph, reachable.distinct
     step = graph.step.astype(np.int64)
-    outcomes = distinct.outcomes[step].astype(np.int64)
+    rows = outcome_rows(distinct, joint.size, alike)
+    outcomes = np.diff(rows.first)[step]
     memory.require(
         memory.size(momdp, corner) + _OUTCOME_BYTES * int(outcomes.sum()) + joint.later.nbytes,
         f"{momdp.view.model.name}: SARSOP's list of {int(outcomes.sum()):,} outcomes", "use pomcp or despot",
     )  # fmt: skip
     pair = np.repeat(np.arange(len(step)), outcomes)
-    number = np.arange(len(pair)) - np.repeat(np.cumsum(outcomes) - outcomes, outcomes)
-    of = step[pair]
-    size, branches = joint.size[distinct.component[of]], distinct.branches[of].astype(np.int64)
-    block = distinct.at[of] + size + branches * size
-    likelihood = block + number * size
-    branch = distinct.pool[block + outcomes[pair] * size + number].astype(np.int64)
-    to = graph.next[joint.edge[pair] + branch]
+    row = np.repeat(rows.first[step] - np.cumsum(outcomes) + outcomes, outcomes) + np.arange(len(pair))
+    likelihood, largest = rows.likelihood[row], rows.largest[row]
+    to = graph.next[joint.edge[pair] + rows.branch[row]]
     state = np.repeat(np.arange(reachable.states), np.diff(graph.first))[pair]
     width = joint.later.shape[1]
     values = joint.size[distinct.component[step]][:, None]
     changes = ((joint.later != np.arange(width)) & (np.arange(width) < values)).any(axis=1)
     alone = np.where(changes[pair], np.arange(1, len(pair) + 1), 0)
-    largest = np.zeros(len(pair))
-    for v in range(width):
-        largest = np.maximum(largest, np.where(v < size, distinct.pool[likelihood + np.minimum(v, size - 1)], 0.0))
     keep = np.lexsort((np.arange(len(pair)), alone, to, state))
     keep = keep[to[keep] > 0]
     pair, likelihood, largest, to, state, alone = (a[keep] for a in (pair, likelihood, largest, to, state, alone))
@@ -76,7 +75,7 @@ def group_outcomes(momdp: Momdp, corner: Floats, gamma: float) -> GroupedMomdp:
         action=graph.action,
         component=distinct.component[step],
         rewards=distinct.at[step],
-        pool=distinct.pool,
+        pool=rows.pool,
         joint=joint,
         offsets=momdp.view.table.offsets.astype(np.int64),
         corner=corner,

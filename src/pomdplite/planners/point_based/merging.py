@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Ints, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, kernel
 from pomdplite.mdp.distinct_steps import POOL, STEPS, DistinctSteps
 
 _MANY = 8  # outcomes of a step from which on merging pays
@@ -59,9 +59,7 @@ def outcome_rows(distinct: DistinctSteps, sizes: Ints, alike: float) -> OutcomeR
 
 
 @kernel
-def _merge(
-    pool: Floats, free: int, branch: Ints, likelihood: Ints, kept: Floats, size: int, alike: float
-) -> int:
+def _merge(pool: Floats, free: int, branch: Ints, likelihood: Ints, kept: Flags, size: int, alike: float) -> int:
     """Merge each outcome of a step with the most similar one before it; the end of the pool."""
     for e in range(likelihood.shape[0]):
         whole = 0.0

@@ -14,7 +14,7 @@ path has one belief, the next ones up to twice as many as the last, and none has
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,7 @@ from pomdplite.planners.point_based.vectors import (
     AlphaVectors,
     add_policy,
     allocate_vectors,
+    append_vectors,
     trimmed,
     vector_bytes,
 )
@@ -51,7 +52,6 @@ _NODE_LIMIT, _VECTOR_LIMIT = 500_000, 500_000
 _VECTOR_SHARE = 0.4  # of the memory; the rest is for nodes
 _GROWTH = 1.3  # of the number of vectors between two prunings
 _REPORT_INTERVAL = 1.0  # seconds
-_INITIAL_SHARE = 0.5  # of the time in which the initial vectors are to be found
 _RESERVE = 2.0  # times what a belief or a pruning took last: the time that the next may take
 
 
@@ -70,7 +70,12 @@ class SolveProgress:
 class PointBasedSolver(ABC):
     """Γ and the tree of sampled beliefs while they grow."""
 
-    def __init__(self, momdp: Momdp, model: GroupedMomdp, memory: float, deadline: Deadline) -> None:
+    initial_share = 0.5  # of the time in which the initial vectors are to be found
+
+    def __init__(
+        self, momdp: Momdp, model: GroupedMomdp, memory: float, deadline: Deadline, known: AlphaVectors | None = None
+    ) -> None:
+        """`known` are vectors that were found before."""
         self.momdp, self.model, self.deadline = momdp, model, deadline
         states, values = model.corner.shape
         allowed = min(memory * 1e9, memory_limit.limit() - memory_limit.size(momdp, model))
@@ -90,18 +95,24 @@ class PointBasedSolver(ABC):
         self.out_of_memory = False  # before the budget was spent
         self._kept = 0  # vectors after the last pruning
         self._belief_seconds = self._pruning_seconds = 0.0  # what a belief of a path, and a pruning, took last
-        self._add_initial_vectors()
+        if known is None:
+            self._add_initial_vectors()
+        else:
+            append_vectors(self.vectors, known)
         self._initial = int(self.vectors.counts[VECTORS])
         root = int(momdp.reachable.find(momdp.view.root()))
         make_node(model, self.tree, root, momdp.prior, np.inf)
         update_node_lower(self.vectors, self.tree, 0)
 
+    def _initial_actions(self) -> Iterable[int]:
+        """The actions whose repetition gives the initial vectors, in the order in which they are tried."""
+        return range(len(self.momdp.view.model.actions))
+
     def _add_initial_vectors(self) -> None:
         """The values of the policies that repeat one action wherever it is legal, and else take the first legal one."""
-        name, actions = self.momdp.view.model.name, len(self.momdp.view.model.actions)
-        found = False
-        for action in range(actions):
-            if found and self.deadline.left < (1 - _INITIAL_SHARE) * self.deadline.seconds:
+        name, found = self.momdp.view.model.name, False
+        for action in self._initial_actions():
+            if found and self.deadline.left < (1 - self.initial_share) * self.deadline.seconds:
                 break
             try:
                 pairs = repeated_action(self.momdp, action)
@@ -138,6 +149,7 @@ class PointBasedSolver(ABC):
                 time = self.deadline.elapsed
                 depth = self._affordable(2 * depth) if self.trials else self._affordable(1)
                 over = upper - lower <= precision or self.trials == solve_trials or (depth < 1 and self.trials > 0)
+                over = over or (solve_trials is None and self._settled())
                 if progress is not None and (over or time - reported >= _REPORT_INTERVAL):
                     reported = time
                     progress(self._progress(time))
@@ -147,6 +159,8 @@ class PointBasedSolver(ABC):
                     self.out_of_memory = True
                     break
                 self._sample(max(1, depth))
+                if self.trials == 1:
+                    self._prune()
         except KeyboardInterrupt:
             if self.trials == 0:
                 raise
@@ -159,20 +173,22 @@ class PointBasedSolver(ABC):
         each = max(_RESERVE * self._belief_seconds, 1e-9)
         return min(self.depth, depth, int(max(0.0, left) / each))
 
+    def _settled(self) -> bool:
+        """Whether solving can end before the bounds are close or the time is up."""
+        return False
+
     @abstractmethod
     def _trial(self, scratch: BoundScratch) -> int:
         """Sample one path from the root, no longer than scratch.path, and back up its beliefs; its length."""
 
     def _sample(self, depth: int) -> None:
         """One path of at most so many beliefs."""
-        started, first = self.deadline.elapsed, self.trials == 0
+        started = self.deadline.elapsed
         scratch = self.scratch._replace(path=self.scratch.path[:depth])
         length = self._trial(scratch)
         took = (self.deadline.elapsed - started) / length
         self._belief_seconds = max(took, 0.5 * self._belief_seconds)
         self.trials += 1
-        if first:
-            self._prune()
 
     def _progress(self, seconds: float) -> SolveProgress:
         lower, upper = self.bounds
@@ -195,7 +211,12 @@ class PointBasedSolver(ABC):
         if self.tree.counts[NODES] + self.depth > len(self.tree.state):
             forget_edges(self.model, self.tree, int(0.5 * len(self.tree.state)))
             self.tree.bins[:] = 0.0
-        return bool(vectors[VECTORS] + self.depth <= capacity)
+        return self._has_room()
+
+    def _has_room(self) -> bool:
+        """Whether the vectors and nodes of one more path fit."""
+        vectors, nodes = int(self.vectors.counts[VECTORS]), int(self.tree.counts[NODES])
+        return vectors + self.depth <= len(self.vectors.value) and nodes + self.depth <= len(self.tree.state)
 
     def _prune(self) -> None:
         """Remove vectors and points that are not needed."""

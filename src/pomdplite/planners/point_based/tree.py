@@ -109,6 +109,12 @@ def node_bytes(model: GroupedMomdp) -> int:
     return 8 * model.corner.shape[1] + 136 + 16 * most.groups + 40 * most.outcomes + 8 * most.actions
 
 
+def clear(tree: SampledBeliefTree) -> None:
+    """Remove all nodes."""
+    tree.counts[:], tree.bins[:] = 0, 0.0
+    tree.table[:] = tree.newest_point[:] = -1
+
+
 def with_room_for_one(model: GroupedMomdp, tree: SampledBeliefTree) -> SampledBeliefTree:
     """The nodes of a tree in which none is expanded, in no more memory than they need, and room for one more."""
     count, one = int(tree.counts[NODES]), allocate_tree(model, 1)

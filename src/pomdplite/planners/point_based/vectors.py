@@ -89,3 +89,26 @@ def add_policy(vectors: AlphaVectors, action: int, values: Floats) -> None:
             alpha = vectors.next[alpha]
         if alpha < 0:
             add_vector(vectors, state, action, values[state])
+
+
+def append_vectors(vectors: AlphaVectors, more: AlphaVectors) -> None:
+    """Add all vectors of another set, in their order."""
+    for alpha in range(int(more.counts[VECTORS])):
+        add_vector(vectors, int(more.state[alpha]), int(more.action[alpha]), more.value[alpha])
+
+
+class KeptVectors(NamedTuple):
+    """Where a set of vectors ends: later ones are added behind it."""
+
+    newest: Small
+    counts: Ints
+
+
+def kept_vectors(vectors: AlphaVectors) -> KeptVectors:
+    """What `remove_later_vectors` needs to remove the vectors that are added from now on."""
+    return KeptVectors(newest=vectors.newest.copy(), counts=vectors.counts.copy())
+
+
+def remove_later_vectors(vectors: AlphaVectors, kept: KeptVectors) -> None:
+    """Remove the vectors that were added since; none may have been pruned."""
+    vectors.newest[:], vectors.counts[:] = kept.newest, kept.counts

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,19 +14,17 @@ from pomdplite.errors import UnsuitableError, UsageError, shown
 from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
-from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.base import Decision, Planner
 from pomdplite.planners.files import Computed, read_computed, read_planner
 from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
 from pomdplite.planners.point_based.bounds import allocate_scratch, look_ahead, update_lower, update_upper
-from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work, mean_rewards
+from pomdplite.planners.point_based.decisions import LONGEST_LOOK, look_ahead_decision, vector_decision
+from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work
 from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.planners.point_based.tree import allocate_tree, expand, points_of_states, put_last
 from pomdplite.planners.sarsop.solver import SarsopSolver
-
-_LONGEST_LOOK = 2e7  # of work, some ten milliseconds: what looking one step ahead may take
 
 
 class Sarsop(Planner):
@@ -138,55 +137,21 @@ class Sarsop(Planner):
         return to_arrays(self.momdp, self._vectors, self._bounds) if self._ready else self._given
 
     def _decide(self) -> Decision:
-        reachable, model, tree, scratch = self.momdp.reachable, self._grouped, self._tree, self._scratch
-        state = reachable.find(self.s[: self.model.state.words])
+        model, tree, scratch, b = self._grouped, self._tree, self._scratch, self.belief.joint()
+        state = self.momdp.reachable.find(self.s[: self.model.state.words])
         if state < 0:
             raise UnsuitableError(
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so SARSOP has "
                 "no α-vectors for it."
             )
-        if look_ahead_work(model, self._looks, state) > _LONGEST_LOOK:
-            return self._vector_decision(state)
-        node = put_last(model, tree, state, self.belief.joint())
-        expand(model, tree, node, scratch.after)
-        update_lower(model, self._vectors, tree, scratch, node)
-        update_upper(model, tree, scratch, node)
-        look_ahead(model, tree, scratch, node)
-        pairs = reachable.actions(state)
-        order = pairs - reachable.graph.first[state]
-        q, q_upper = scratch.q_lower[order], scratch.q_upper[order]
-        lower = max(float(q.max()), float(tree.lower[node]))
-        upper = max(lower, min(float(q_upper.max()), float(tree.corner[node])))
-        actions, zero = reachable.graph.action[pairs], np.zeros(len(pairs))
-        return Decision(
-            action=choose(actions, q),
-            solution=Solution(
-                solver=f"SARSOP, {len(self._vectors.value):,} α-vectors", actions=actions, q=q, bonus_part=zero,
-                mean_reward=tree.reward[order], mean_bonus=zero, states=reachable.states, residual=upper - lower,
-            ),
-            action_names=self.model.actions,
-            bounds=(lower, upper),
-            notes=self._notes,
-        )  # fmt: skip
-
-    def _vector_decision(self, state: int) -> Decision:
-        """The action of the α-vector that is best at the belief; an action without a vector is worth less."""
-        reachable, vectors, b = self.momdp.reachable, self._vectors, self.belief.joint()
-        here = np.flatnonzero(vectors.state == state)
-        values = vectors.value[here] @ b
-        pairs = reachable.actions(state)
-        actions, zero = reachable.graph.action[pairs], np.zeros(len(pairs))
-        q = np.full(len(self.model.actions), -np.inf)
-        np.maximum.at(q, vectors.action[here], values)
-        lower, upper = float(values.max()), float(self._grouped.corner[state] @ b)
-        return Decision(
-            action=int(vectors.action[here[np.argmax(values)]]),
-            solution=Solution(
-                solver=f"SARSOP, {len(vectors.value):,} α-vectors", actions=actions, q=q[actions], bonus_part=zero,
-                mean_reward=mean_rewards(self._grouped, b, pairs), mean_bonus=zero, states=reachable.states,
-                residual=upper - lower, state_value=lower,
-            ),
-            action_names=self.model.actions,
-            bounds=(lower, max(lower, upper)),
-            notes=self._notes,
-        )  # fmt: skip
+        solver = f"SARSOP, {len(self._vectors.value):,} α-vectors"
+        if look_ahead_work(model, self._looks, state) > LONGEST_LOOK:
+            decision = vector_decision(self.momdp, model, self._vectors, state, b, solver)
+        else:
+            node = put_last(model, tree, state, b)
+            expand(model, tree, node, scratch.after)
+            update_lower(model, self._vectors, tree, scratch, node)
+            update_upper(model, tree, scratch, node)
+            look_ahead(model, tree, scratch, node)
+            decision = look_ahead_decision(self.momdp, tree, scratch, node, solver)
+        return replace(decision, notes=self._notes)
