@@ -13,9 +13,15 @@ import numpy as np
 
 from pomdplite.compile.jit import Words, inlined, inner, kernel
 from pomdplite.planners.point_based.backup import back_up, child
-from pomdplite.planners.point_based.bounds import BoundScratch, look_ahead, update_lower, update_node_lower
+from pomdplite.planners.point_based.bounds import (
+    BoundScratch,
+    ensure_expanded,
+    look_ahead,
+    update_lower,
+    update_node_lower,
+)
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
-from pomdplite.planners.point_based.tree import ROOT, SampledBeliefTree, edge_base, expand, expanded
+from pomdplite.planners.point_based.tree import ROOT, SampledBeliefTree, edge_base
 from pomdplite.planners.point_based.vectors import AlphaVectors
 from pomdplite.rng import uniform
 
@@ -46,8 +52,7 @@ def follow(
     while True:
         scratch.path[length] = node
         length += 1
-        if not expanded(tree, node):
-            expand(model, tree, node, scratch.after)
+        ensure_expanded(model, tree, scratch, node)
         update_node_lower(vectors, tree, node)
         gap = tree.upper[node] - tree.lower[node]
         if length == scratch.path.shape[0] or weight < _LITTLE or weight * gap <= precision:
@@ -63,8 +68,7 @@ def follow(
 @kernel
 def look(model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int) -> int:
     """Bring V̲ and, from its children, V̄ of a node up to date; argmax_a Q̲(b, a), counted from the state's first."""
-    if not expanded(tree, node):
-        expand(model, tree, node, scratch.after)
+    ensure_expanded(model, tree, scratch, node)
     update_lower(model, vectors, tree, scratch, node)
     look_ahead(model, tree, scratch, node)
     x, best, upper = tree.state[node], 0, -np.inf

@@ -21,10 +21,12 @@ from pomdplite.planners.point_based.vectors import AlphaVectors, kept_vectors, r
 from pomdplite.planners.sarsop.search import trial
 from pomdplite.rng import stream
 
-_OPTIMISTIC = 10  # every so many paths, one is SARSOP's
+_GREEDY, _SARSOPS = range(2)  # kinds of paths
+_SHARE = 0.5  # of the work that is for SARSOP's paths
+_OLD_NODE = 0.05  # the work of a node that was there, compared with a new one
 _EPSILON = 0.5  # of the gap at the root, for these
-_WORTHWHILE = 0.0003  # of the gap at the root: an improvement of V̲ that justifies twice as many paths again
-_FEWEST = 300  # paths before solving may end without one
+_WORTHWHILE = 0.0003  # of the gap at the root: an improvement of V̲ that justifies twice as much work again
+_LEAST = 2000  # new nodes before solving may end without one
 _RANDOM = 3  # the purpose of the random numbers
 
 
@@ -38,25 +40,43 @@ class PlusSolver(PointBasedSolver):
     ) -> None:
         super().__init__(momdp, model, memory, deadline, known)
         self._random = stream(0, _RANDOM)
-        self._best, self._improved = -np.inf, 0  # V̲ at the last worthwhile improvement, and the path that made it
+        self._best, self._improved = -np.inf, 0.0  # V̲ at the last worthwhile improvement, and the work until then
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._kind = _GREEDY  # of the next path
+        self._work = [0.0, 0.0]  # by kind: new nodes, and old ones at a fraction
+        self._seconds = [0.0, 0.0]  # by kind: what a belief of a path took last
+        self._belief_seconds = self._pruning_seconds = 0.0
 
     def _initial_actions(self) -> Iterable[int]:
         """The best first, as far as can be told from the prior."""
         return np.argsort(-values_of_repeating(self.momdp, self.model.gamma), kind="stable").tolist()
 
     def _trial(self, scratch: BoundScratch) -> int:
-        if self.trials % _OPTIMISTIC == _OPTIMISTIC - 1:
+        before = int(self.tree.counts[NODES])
+        if self._kind == _SARSOPS:
             lower, upper = self.bounds
             epsilon = max(_EPSILON * (upper - lower), 0.9 * self.precision)
-            return trial(self.model, self.vectors, self.tree, scratch, epsilon)
-        return greedy_trial(self.model, self.vectors, self.tree, scratch, self.precision, self._random)
+            length = trial(self.model, self.vectors, self.tree, scratch, epsilon)
+        else:
+            length = greedy_trial(self.model, self.vectors, self.tree, scratch, self.precision, self._random)
+        self._work[self._kind] += int(self.tree.counts[NODES]) - before + _OLD_NODE * length
+        return length
+
+    def _sample(self, depth: int) -> None:
+        super()._sample(depth)
+        self._seconds[self._kind] = self._belief_seconds
+        self._kind = _SARSOPS if self._work[_SARSOPS] < _SHARE * sum(self._work) else _GREEDY
+        self._belief_seconds = self._seconds[self._kind]
 
     def _settled(self) -> bool:
-        """Whether twice as many paths as it took to come here have brought no worthwhile improvement."""
+        """Whether twice as much work as it took to come here has brought no worthwhile improvement."""
         lower, upper = self.bounds
+        work = sum(self._work)
         if lower > self._best + _WORTHWHILE * (upper - lower):
-            self._best, self._improved = lower, self.trials
-        return self.trials >= 3 * self._improved + _FEWEST
+            self._best, self._improved = lower, work
+        return work >= 3 * self._improved + _LEAST
 
     def finish(self) -> AlphaVectors:
         """End solving: what comes later belongs to an episode. Γ as it is now."""
@@ -70,7 +90,7 @@ class PlusSolver(PointBasedSolver):
         remove_later_vectors(self.vectors, self._kept_vectors)
         clear(self.tree)
         self._random = stream(seed, _RANDOM)
-        self._belief_seconds = self._pruning_seconds = 0.0
+        self._start_over()
 
     def search(self, state: int, b: Floats, budget: Budget, precision: float) -> None:
         """Sample paths from the belief b in x, which is the tree's root from now on.

@@ -18,7 +18,15 @@ import numpy as np
 from pomdplite.compile.jit import Floats, Ints, inlined, inner, kernel
 from pomdplite.planners.point_based.folding import dot, fold_ratios, fold_sums, least_ratio, ratio_reaches
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp, component_of, posterior, widest
-from pomdplite.planners.point_based.tree import POINT_CLOCK, SampledBeliefTree, edge_base, expanded, link, unlink
+from pomdplite.planners.point_based.tree import (
+    POINT_CLOCK,
+    SampledBeliefTree,
+    edge_base,
+    expand,
+    expanded,
+    link,
+    unlink,
+)
 from pomdplite.planners.point_based.vectors import VECTOR_CLOCK, AlphaVectors
 
 WORTH = 0.01  # of ε, or of the gap at the root: by how much V̄ of a point must improve to be looked at again
@@ -29,6 +37,7 @@ class BoundScratch(NamedTuple):
 
     w: Floats  # [joint value] for folding
     part: Floats  # [value of a component] the folded sums or minima
+    marginals: Floats  # [value of a component] its probability
     after: Floats  # [joint value] P(e | b, a) b_e
     alpha: Floats  # [joint value] a new α-vector
     q_lower: Floats  # [action] Q̲(b, a)
@@ -42,6 +51,7 @@ def allocate_scratch(model: GroupedMomdp, depth: int) -> BoundScratch:
     return BoundScratch(
         w=np.zeros(values),
         part=np.zeros(int(model.offsets[-1])),
+        marginals=np.zeros(int(model.offsets[-1])),
         after=np.zeros(values),
         alpha=np.zeros(values),
         q_lower=np.zeros(actions),
@@ -225,3 +235,13 @@ def look_ahead(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScrat
                 tree.edge_upper[edge] = min(tree.edge_upper[edge], tree.edge_chance[edge] * tree.upper[child])
             scratch.q_lower[i] += model.gamma * tree.edge_lower[edge]
             scratch.q_upper[i] += model.gamma * tree.edge_upper[edge]
+
+
+# ---------------------------------------------------------------------- edges
+
+
+@inlined
+def ensure_expanded(model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int) -> None:
+    """Give the node its edges, if it has none."""
+    if not expanded(tree, node):
+        expand(model, tree, node, scratch.after, scratch.w, scratch.marginals, scratch.part)

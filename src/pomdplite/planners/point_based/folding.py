@@ -34,6 +34,26 @@ def fold_sums(joint: Joint, offsets: Ints, b: Floats, alpha: Floats, w: Floats, 
     """
     for j in range(b.shape[0]):
         w[j] = b[j] * alpha[j]
+    fold(joint, offsets, w, part)
+
+
+@reordered
+def fold_marginals(joint: Joint, offsets: Ints, b: Floats, w: Floats, part: Floats) -> None:
+    """part[v of c] = Σ_{j: v_c(j) = v} b(j) for every component c; the last entry is the sum over all j.
+
+    `w` is overwritten.
+    """
+    for j in range(b.shape[0]):
+        w[j] = b[j]
+    fold(joint, offsets, w, part)
+
+
+@reordered
+def fold(joint: Joint, offsets: Ints, w: Floats, part: Floats) -> None:
+    """part[v of c] = Σ_{j: v_c(j) = v} w(j) for every component c; the last entry is the sum over all j.
+
+    `w` is overwritten.
+    """
     total = 0.0
     for c in range(offsets.shape[0] - 2):
         stride = joint.stride[c]

@@ -21,7 +21,7 @@ import numpy as np
 
 from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp import memory as memory_limit
-from pomdplite.mdp.budget import Deadline
+from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp
 from pomdplite.planners.point_based.bounds import WORTH, BoundScratch, allocate_scratch, update_node_lower
@@ -112,13 +112,17 @@ class PointBasedSolver(ABC):
         """The values of the policies that repeat one action wherever it is legal, and else take the first legal one."""
         name, found = self.momdp.view.model.name, False
         for action in self._initial_actions():
-            if found and self.deadline.left < (1 - self.initial_share) * self.deadline.seconds:
-                break
+            left = self.deadline.left - (1 - self.initial_share) * self.deadline.seconds
+            deadline = Deadline(left, self.deadline.clock) if found and left < np.inf else self.deadline
             try:
                 pairs = repeated_action(self.momdp, action)
-                values = policy_values(self.momdp, pairs, self.model.gamma, deadline=self.deadline)
+                values = policy_values(self.momdp, pairs, self.model.gamma, deadline=deadline)
             except NotConvergingError:
                 continue
+            except OutOfTimeError:
+                if found:
+                    break
+                raise
             if not np.isfinite(values).all():
                 continue
             found = True

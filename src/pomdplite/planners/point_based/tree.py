@@ -14,7 +14,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, Small, inlined, inner, kernel
 from pomdplite.mdp.hash_table import empty_table, first_slot, next_slot
-from pomdplite.planners.point_based.folding import dot
+from pomdplite.planners.point_based.folding import dot, fold_marginals, fold_sums
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp, component_of, posterior, widest
 
 _SAME = 1e-10  # beliefs that differ by no more than this in every entry are one node
@@ -213,36 +213,58 @@ def make_leaf(tree: SampledBeliefTree, node: int) -> None:
 
 
 @kernel
-def expand(model: GroupedMomdp, tree: SampledBeliefTree, node: int, after: Floats) -> None:
-    """Give the node its edges, with the bounds of the corners; `after` is overwritten."""
+def expand(
+    model: GroupedMomdp, tree: SampledBeliefTree, node: int, after: Floats, w: Floats, marginals: Floats, part: Floats
+) -> None:
+    """Give the node its edges, with the bounds of the corners; the last four arrays are overwritten."""
     x, b = tree.state[node], tree.belief[node]
     tree.first_edge[node] = tree.counts[EDGES]
     tree.first_group[node] = tree.counts[GROUPS]
     tree.first_pair[node] = tree.counts[PAIRS]
+    fold_marginals(model.joint, model.offsets, b, w, marginals)
     for pair in range(model.first_pair[x], model.first_pair[x + 1]):
-        tree.reward[tree.counts[PAIRS]] = mean_reward(model, b, pair)
+        tree.reward[tree.counts[PAIRS]] = mean_over_component(model, pair, model.rewards[pair], marginals)
         tree.counts[PAIRS] += 1
     for group in range(model.first_group[x], model.first_group[x + 1]):
         tree.group_vectors_seen[tree.counts[GROUPS]] = tree.group_points_seen[tree.counts[GROUPS]] = 0
         tree.counts[GROUPS] += 1
         for outcome in range(model.first_outcome[group], model.first_outcome[group + 1]):
-            edge = tree.counts[EDGES]
-            tree.counts[EDGES] += 1
-            tree.edge_chance[edge] = posterior(model, b, outcome, after)
-            tree.edge_corner[edge] = tree.edge_upper[edge] = dot(after, model.corner[model.next_state[group]])
+            edge = tree.counts[EDGES] + outcome - model.first_outcome[group]
+            if model.folded[group]:
+                likelihood = model.likelihood[outcome]
+                tree.edge_chance[edge] = mean_over_component(model, model.pair[outcome], likelihood, marginals)
             tree.edge_lower[edge], tree.edge_vector[edge], tree.edge_child[edge] = -np.inf, -1, -1
+        set_corners(model, tree, b, group, after, w, part)
+        tree.counts[EDGES] += model.first_outcome[group + 1] - model.first_outcome[group]
 
 
 @inlined
-def mean_reward(model: GroupedMomdp, b: Floats, pair: int) -> float:
-    """R(b, x, a) = Σ_j b(j) R(x, j, a)."""
-    component, rewards = component_of(model, pair), model.rewards[pair]
-    size, stride = model.joint.size[component], model.joint.stride[component]
-    mean = 0.0
-    for block in range(0, b.shape[0], size * stride):
-        for v in range(size):
-            for k in range(block + v * stride, block + v * stride + stride):
-                mean += b[k] * model.pool[rewards + v]
+def set_corners(
+    model: GroupedMomdp, tree: SampledBeliefTree, b: Floats, group: int, after: Floats, w: Floats, part: Floats
+) -> None:
+    """The bounds of the corners after the outcomes of a group, which are the last edges; arrays are overwritten.
+
+    If several outcomes lead to one next state, the products with its corners are folded once for all of them.
+    """
+    corner, first = model.corner[model.next_state[group]], model.first_outcome[group]
+    if not model.folded[group]:
+        edge = tree.counts[EDGES]
+        tree.edge_chance[edge] = posterior(model, b, first, after)
+        tree.edge_corner[edge] = tree.edge_upper[edge] = dot(after, corner)
+        return
+    fold_sums(model.joint, model.offsets, b, corner, w, part)
+    for outcome in range(first, model.first_outcome[group + 1]):
+        edge = tree.counts[EDGES] + outcome - first
+        value = mean_over_component(model, model.pair[outcome], model.likelihood[outcome], part)
+        tree.edge_corner[edge] = tree.edge_upper[edge] = value
+
+
+@inlined
+def mean_over_component(model: GroupedMomdp, pair: int, numbers: int, part: Floats) -> float:
+    """Σ_v part(v) n(v) over the values of the pair's component, with n from this place of the pool on."""
+    component, mean = component_of(model, pair), 0.0
+    for v in range(model.joint.size[component]):
+        mean += model.pool[numbers + v] * part[model.offsets[component] + v]
     return mean
 
 

@@ -149,7 +149,7 @@ class Sarsop(Planner):
             decision = vector_decision(self.momdp, model, self._vectors, state, b, solver)
         else:
             node = put_last(model, tree, state, b)
-            expand(model, tree, node, scratch.after)
+            expand(model, tree, node, scratch.after, scratch.w, scratch.marginals, scratch.part)
             update_lower(model, self._vectors, tree, scratch, node)
             update_upper(model, tree, scratch, node)
             look_ahead(model, tree, scratch, node)

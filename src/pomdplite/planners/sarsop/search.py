@@ -21,13 +21,14 @@ from pomdplite.planners.point_based.backup import back_up, child
 from pomdplite.planners.point_based.bounds import (
     WORTH,
     BoundScratch,
+    ensure_expanded,
     look_ahead,
     lower_node_upper,
     update_lower,
     update_upper,
 )
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
-from pomdplite.planners.point_based.tree import BINS, ROOT, SampledBeliefTree, edge_base, expand, expanded
+from pomdplite.planners.point_based.tree import BINS, ROOT, SampledBeliefTree, edge_base
 from pomdplite.planners.point_based.vectors import AlphaVectors
 
 
@@ -78,8 +79,7 @@ def update_bounds(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, node: int, worth: float
 ) -> tuple[int, int]:
     """Bring all bounds of a node up to date; argmax_a Q̲(b, a) and argmax_a Q̄(b, a), counted from the state's first."""
-    if not expanded(tree, node):
-        expand(model, tree, node, scratch.after)
+    ensure_expanded(model, tree, scratch, node)
     update_lower(model, vectors, tree, scratch, node)
     update_upper(model, tree, scratch, node)
     look_ahead(model, tree, scratch, node)
