@@ -1,0 +1,141 @@
+"""POMDP-lite plus: what it promises, what it earns, and what it does where Θ is too large."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import pomdplite as pl
+from pomdplite.mdp.full_information import full_information_values
+from pomdplite.mdp.momdp import momdp_form
+from pomdplite.planners.point_based.grouped_momdp import group_outcomes
+from pomdplite.planners.point_based.merging import outcome_rows
+from tests.known_values import TIGER_VALUE
+from tests.models import best_value, start, tables
+
+
+def prepared(model, **parameters):
+    planner = pl.PomdpLitePlus(model, **{"sims": 5, "solve_trials": 50, **parameters})
+    planner.reset()
+    return planner
+
+
+@pytest.mark.parametrize("discount", [0.95, 0.99])
+def test_on_tiger_it_is_optimal(discount):
+    planner = prepared(pl.Tiger(discount=discount), solve_trials=200)
+    lower, upper = planner.value_bounds
+    assert lower == pytest.approx(TIGER_VALUE[discount], abs=2e-3) and upper - lower < 2e-3
+
+
+@settings(max_examples=15, deadline=None)
+@given(tables(layered=True))
+def test_the_bounds_contain_the_value_found_by_recursion(m):
+    planner = prepared(m.model())
+    lower, upper = planner.decide().bounds
+    best = best_value(m, start(m), 0)
+    assert lower - 1e-9 <= best <= upper + 1e-9
+
+
+def test_search_in_a_step_raises_the_lower_bound_of_a_poor_solution():
+    model = pl.make_model("rocksample-4-4")
+    few, more = (prepared(model, solve_trials=3, sims=sims).decide().bounds for sims in (1, 200))
+    assert more[0] > few[0] + 1
+
+
+def test_episodes_do_not_depend_on_each_other():
+    model = pl.make_model("rocksample-4-4")
+    planner = pl.PomdpLitePlus(model, sims=10, solve_trials=10)
+    one = pl.evaluate(model, planner, 4, 7).returns
+    again = pl.evaluate(model, planner, 4, 7).returns  # after four other episodes
+    copied = pickle.loads(pickle.dumps(planner))
+    copy = pl.evaluate(copied.model, copied, 4, 7).returns
+    assert one.tolist() == again.tolist() == copy.tolist()
+
+
+def test_a_copy_does_not_solve_again(monkeypatch):
+    planner = prepared(pl.make_model("rocksample-4-4"))
+    copy = pickle.loads(pickle.dumps(planner))
+    monkeypatch.setattr("pomdplite.planners.plus.solver.PlusSolver.solve", None)
+    copy.reset()
+    assert copy.value_bounds == planner.value_bounds and copy.decide().action == planner.decide().action
+
+
+def test_more_work_never_lowers_the_lower_bound():
+    model = pl.make_model("rocksample-4-4")
+    bounds = [prepared(model, solve_trials=trials).value_bounds for trials in (5, 20, 80)]
+    assert bounds[0][0] <= bounds[1][0] <= bounds[2][0] and bounds[0][1] >= bounds[1][1] >= bounds[2][1]
+
+
+def test_solving_ends_by_itself_when_nothing_is_gained(monkeypatch):
+    reports = []
+    planner = pl.PomdpLitePlus(pl.make_model("rocksample-4-4"), solve_time=1e6, precision=1e-12)
+    planner.progress = reports.append
+    planner.prepare()
+    assert reports[-1].upper - reports[-1].lower > 1e-12
+
+
+def test_the_return_is_at_least_the_lower_bound():
+    model = pl.make_model("rocksample-4-4")
+    planner = pl.PomdpLitePlus(model, sims=5, solve_trials=300)
+    result = pl.evaluate(model, planner, 300, 5)
+    assert result.mean > planner.value_bounds[0] - 3 * result.stderr
+
+
+@pytest.mark.parametrize("name", ["battleship-5-2", "rocksample-20-20"])
+def test_where_theta_is_too_large_it_is_pomdp_lite(name):
+    model = pl.make_model(name)
+    plus, lite = pl.PomdpLitePlus(model, sims=50), pl.PomdpLite(model, sims=50)
+    plus.prepare()
+    assert plus.stand_in == "pomdp-lite" and plus.value_bounds is None
+    assert plus.choices[0].startswith("decides as pomdp-lite, since ")
+    for planner in (plus, lite):
+        planner.reset(3)
+    for _ in range(3):
+        ours, theirs = plus.decide(), lite.decide()
+        assert ours.action == theirs.action and ours.solution.q.tolist() == theirs.solution.q.tolist()
+        for planner in (plus, lite):
+            planner._advance(ours.action, *planner._likely_outcome(ours.action))
+
+
+def test_an_unreachable_state_is_refused_in_words():
+    planner = prepared(pl.make_model("rocksample-4-4"))
+    planner.update("east", {"col": 1, "row": 2}, None)
+    planner.recover({"col": 9, "row": 9})
+    with pytest.raises(pl.UnsuitableError, match=r"col=9 row=9.* cannot be reached in the model, so pomdp-lite-plus"):
+        planner.decide()
+
+
+@pytest.mark.parametrize("wrong", [{"precision": 0.0}, {"memory": -1.0}, {"solve_trials": 0}, {"time": 1.0, "sims": 1}])
+def test_invalid_parameters_are_refused(wrong):
+    with pytest.raises(pl.UsageError, match=next(iter(wrong))):
+        pl.PomdpLitePlus(pl.Tiger(), **wrong)
+
+
+# ---------------------------------------------------------------------- merging outcomes that are alike
+
+
+def test_merging_keeps_probabilities_and_separates_what_differs():
+    momdp = momdp_form(pl.LightDark())
+    distinct = momdp.reachable.distinct
+    whole, merged = (outcome_rows(distinct, momdp.joint.size, alike) for alike in (0.0, 0.15))
+    for step in range(len(whole.first) - 1):
+        size = int(momdp.joint.size[distinct.component[step]])
+        total, fewer = (
+            sum(rows.pool[at : at + size] for at in rows.likelihood[rows.first[step] : rows.first[step + 1]])
+            for rows in (whole, merged)
+        )
+        assert np.allclose(total, fewer)
+    counts = np.diff(merged.first)[np.diff(whole.first) > 100]
+    assert (counts < 60).all() and (counts > 5).all()
+
+
+def test_merging_costs_little_and_promises_no_more():
+    model = pl.LightDark()
+    momdp = momdp_form(model)
+    corner = full_information_values(momdp, model.discount)
+    outcomes = [len(group_outcomes(momdp, corner, model.discount, alike=alike).pair) for alike in (0.0, 0.15)]
+    assert outcomes[1] < outcomes[0] / 3
+    planner = prepared(model, solve_trials=100)
+    result = pl.evaluate(model, planner, 40, 1)
+    assert planner.value_bounds[0] > 0 and result.mean > planner.value_bounds[0] - 3 * result.stderr
