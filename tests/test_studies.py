@@ -216,6 +216,15 @@ def test_table_1_is_the_papers():
     assert pl.Study.named("table1-short").published == pl.Study.named("table1").published
 
 
+def test_the_untuned_study_gives_no_parameter_by_hand():
+    cells = pl.Study.named("untuned").cells
+    assert len({c.problem for c in cells}) == 28 and {"pomdp-lite", "pomdp-lite-plus"} < {c.planner for c in cells}
+    for c in cells:
+        given = {"beta": "auto"} if c.planner == "pomdp-lite" else {}
+        budgets = {"time": 0.1, "solve_time": 60}
+        assert {name: v for name, v in c.parameters.items() if name not in budgets or v != budgets[name]} == given
+
+
 def test_a_product_with_sweeps():
     study = pl.Study.parse(
         """
