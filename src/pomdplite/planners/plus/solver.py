@@ -41,13 +41,13 @@ class PlusSolver(PointBasedSolver):
         super().__init__(momdp, model, memory, deadline, known)
         self._random = stream(0, _RANDOM)
         self._best, self._improved = -np.inf, 0.0  # V̲ at the last worthwhile improvement, and the work until then
+        self._seconds = [0.0, 0.0]  # by kind: what a belief of a path took last; 0 if there was none yet
         self._start_over()
 
     def _start_over(self) -> None:
         self._kind = _GREEDY  # of the next path
         self._work = [0.0, 0.0]  # by kind: new nodes, and old ones at a fraction
-        self._seconds = [0.0, 0.0]  # by kind: what a belief of a path took last
-        self._belief_seconds = self._pruning_seconds = 0.0
+        self._belief_seconds = self._seconds[self._kind]
 
     def _initial_actions(self) -> Iterable[int]:
         """The best first, as far as can be told from the prior."""
@@ -82,7 +82,7 @@ class PlusSolver(PointBasedSolver):
         """End solving: what comes later belongs to an episode. Γ as it is now."""
         if self.trials > 0:
             self._prune()
-        self._kept_vectors = kept_vectors(self.vectors)
+        self._kept_vectors, self._pruning_seconds = kept_vectors(self.vectors), 0.0  # nothing is pruned from now on
         return trimmed(self.vectors)
 
     def begin(self, seed: int) -> None:
@@ -106,7 +106,7 @@ class PlusSolver(PointBasedSolver):
         look(self.model, self.vectors, self.tree, self.scratch, root)
         while self.trials != budget.simulations and self._has_room():
             lower, upper = self.bounds
-            depth = self._affordable(2 * depth)
+            depth = self._affordable(2 * depth if self._belief_seconds > 0 else 1)
             if upper - lower <= precision or depth < 1:
                 break
             self._sample(depth)
