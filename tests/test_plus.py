@@ -138,4 +138,7 @@ def test_merging_costs_little_and_promises_no_more():
     assert outcomes[1] < outcomes[0] / 3
     planner = prepared(model, solve_trials=100)
     result = pl.evaluate(model, planner, 40, 1)
+    planner.reset()
+    known = float(momdp.prior @ corner[momdp.reachable.find(momdp.view.root())])
+    assert planner.value_bounds[1] == pytest.approx(known) == planner.decide().bounds[1]  # V̄ is not that of merged ones
     assert planner.value_bounds[0] > 0 and result.mean > planner.value_bounds[0] - 3 * result.stderr

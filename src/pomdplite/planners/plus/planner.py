@@ -133,7 +133,9 @@ class PomdpLitePlus(Planner):
         else:
             self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline)
             self.solver.solve(self.precision, self.solve_trials, self.progress)
-            self._bounds = self.solver.bounds
+            lower, upper = self.solver.bounds
+            root = self.momdp.reachable.find(self.momdp.view.root())
+            self._bounds = lower, float(self.momdp.prior @ corner[root]) if self._grouped.merged else upper
         if self.solver.out_of_memory:
             self._notes = (f"solving ended early: α-vectors filled the {self.memory:g} GB allowed",)
         self._vectors = self.solver.finish()
@@ -185,7 +187,9 @@ class PomdpLitePlus(Planner):
         else:
             solver.search(state, b, budget, self.precision)
             root = int(solver.tree.counts[ROOT])
-            found = look_ahead_decision(self.momdp, solver.tree, solver.scratch, root, self._said(), solver.trials)
+            found = look_ahead_decision(
+                self.momdp, self._grouped, solver.tree, solver.scratch, root, self._said(), solver.trials
+            )
         return replace(found, notes=self._notes)
 
     def _longest_look(self, budget: Budget) -> float:

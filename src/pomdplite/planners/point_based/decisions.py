@@ -15,15 +15,17 @@ LONGEST_LOOK = 2e7  # of work, some ten milliseconds: what looking one step ahea
 
 
 def look_ahead_decision(
-    momdp: Momdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int, solver: str, simulations: int = 0
-) -> Decision:
+    momdp: Momdp, model: GroupedMomdp, tree: SampledBeliefTree, scratch: BoundScratch, node: int, solver: str,
+    simulations: int = 0,
+) -> Decision:  # fmt: skip
     """The action with the highest Q̲, where `look_ahead` has just been called for the node."""
     reachable, state = momdp.reachable, int(tree.state[node])
     pairs = reachable.actions(state)
     order = pairs - reachable.graph.first[state]
     q, q_upper = scratch.q_lower[order], scratch.q_upper[order]
     lower = max(float(q.max()), float(tree.lower[node]))
-    upper = max(lower, min(float(q_upper.max()), float(tree.upper[node])))
+    known = float(tree.corner[node])
+    upper = max(lower, known if model.merged else min(float(q_upper.max()), float(tree.upper[node]), known))
     actions, zero = reachable.graph.action[pairs], np.zeros(len(pairs))
     return Decision(
         action=choose(actions, q),

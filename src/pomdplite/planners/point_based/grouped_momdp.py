@@ -38,6 +38,7 @@ class GroupedMomdp(NamedTuple):
     likelihood: Ints  # [outcome] where P(x', o | x, θ, a) for each value of the component starts in the pool
     largest: Floats  # [outcome] the largest of these likelihoods
     hash_weights: Floats  # [joint value] for the hash of a belief
+    merged: bool  # whether outcomes were merged: V̄ of the corners alone is then a bound for the model as it is
 
 
 def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, alike: float = 0.0) -> GroupedMomdp:
@@ -88,6 +89,7 @@ def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, alike: float =
         likelihood=likelihood.astype(np.int64),
         largest=largest,
         hash_weights=np.random.default_rng(0).random(momdp.values),
+        merged=bool(rows.merged),
     )
 
 

@@ -3,7 +3,8 @@
 An agent that cannot tell two outcomes apart can do no better than one that can, so a plan made with merged outcomes is
 worth at least its value in the model as it is. It loses little if the outcomes are alike: outcomes that lead to one
 next state, and whose likelihoods L(e, ·), scaled to sum to one over the values of θ, differ by little in L1. A sensor
-with 162 readings then has some 40 that matter, and the work of a backup falls with their number.
+with 162 readings then has some 30 that matter, and the work of a backup falls with their number. An upper bound for
+the merged model is none for the model as it is, except that of an agent that knows θ.
 """
 
 from typing import NamedTuple
@@ -24,6 +25,7 @@ class OutcomeRows(NamedTuple):
     likelihood: Ints  # [row] where L(e, θ) for each value of the component starts in the pool
     largest: Floats  # [row] the largest of these
     pool: Floats  # that of the steps, with the likelihoods of merged outcomes behind it
+    merged: bool  # whether outcomes were merged
 
 
 def outcome_rows(distinct: DistinctSteps, sizes: Ints, alike: float) -> OutcomeRows:
@@ -55,6 +57,7 @@ def outcome_rows(distinct: DistinctSteps, sizes: Ints, alike: float) -> OutcomeR
         likelihood=likelihood,
         largest=largest,
         pool=pool,
+        merged=not kept.all(),
     )
 
 

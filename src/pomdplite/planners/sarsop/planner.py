@@ -153,5 +153,5 @@ class Sarsop(Planner):
             update_lower(model, self._vectors, tree, scratch, node)
             update_upper(model, tree, scratch, node)
             look_ahead(model, tree, scratch, node)
-            decision = look_ahead_decision(self.momdp, tree, scratch, node, solver)
+            decision = look_ahead_decision(self.momdp, model, tree, scratch, node, solver)
         return replace(decision, notes=self._notes)
