@@ -5,14 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from known_values import TIGER_VALUE
+from models import best_value, start, tables
 
 import pomdplite as pl
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes
 from pomdplite.planners.point_based.merging import outcome_rows
-from tests.known_values import TIGER_VALUE
-from tests.models import best_value, start, tables
 
 
 def prepared(model, **parameters):
