@@ -20,17 +20,19 @@ from pomdplite.mdp.reachable import build
 from pomdplite.planners import PLANNERS
 
 CALL = 20e-6  # seconds that a call of a Python function takes, about
-SEARCHING = ("pomdp-lite", "mean-mdp", "pomcp", "pomcp-exact", "despot")
+LOOK = 200e-6  # seconds between two looks at the clock, at least
+SEARCHING = ("pomdp-lite", "pomdp-lite-plus", "mean-mdp", "pomcp", "pomcp-exact", "despot")
 
 
 class CallClock:
-    """Advances by a fixed time for each call of a model function."""
+    """Advances by a fixed time for each call of a model function, and for each look at it: some searches call none."""
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.calls = self.looks = 0
 
     def __call__(self) -> float:
-        return CALL * self.calls
+        self.looks += 1
+        return CALL * self.calls + LOOK * self.looks
 
 
 CLOCK = CallClock()
@@ -74,7 +76,7 @@ WIDE = {
 
 @pytest.fixture
 def clock(monkeypatch):
-    CLOCK.calls = 0
+    CLOCK.calls = CLOCK.looks = 0
     monkeypatch.setitem(CLOCKS, "wall", CLOCK)
     return CLOCK
 

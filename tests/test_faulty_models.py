@@ -134,6 +134,7 @@ PLANNERS = {
     "despot": lambda model: pl.Despot(model, sims=5, scenarios=50),
     "qmdp": lambda model: pl.Qmdp(model),
     "sarsop": lambda model: pl.Sarsop(model, solve_trials=20),
+    "pomdp-lite-plus": lambda model: pl.PomdpLitePlus(model, solve_trials=20, sims=20),
     "bayes-optimal": lambda model: pl.BayesOptimal(model, search_depth=4),
 }
 

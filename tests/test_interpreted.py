@@ -17,7 +17,8 @@ from pomdplite.testing import planner_conforms, problem_conforms
 
 BUDGETS = {
     "pomcp": {"sims": 80, "particles": 8}, "pomcp-exact": {"sims": 80}, "despot": {"sims": 2, "scenarios": 4},
-    "sarsop": {"solve_trials": 2}, "bayes-optimal": {"search_depth": 2},
+    "sarsop": {"solve_trials": 2}, "pomdp-lite-plus": {"sims": 3, "solve_trials": 3},
+    "bayes-optimal": {"search_depth": 2},
 }
 def small(make):
     model = make()

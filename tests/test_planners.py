@@ -18,6 +18,7 @@ COUNTED = {
     "pomcp-exact": {"sims": 400},
     "despot": {"sims": 30, "scenarios": 50},
     "sarsop": {"solve_trials": 60},
+    "pomdp-lite-plus": {"sims": 20, "solve_trials": 60},
 }
 
 
