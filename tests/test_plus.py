@@ -118,7 +118,7 @@ def test_invalid_parameters_are_refused(wrong):
 def test_merging_keeps_probabilities_and_separates_what_differs():
     momdp = momdp_form(pl.LightDark())
     distinct = momdp.reachable.distinct
-    whole, merged = (outcome_rows(distinct, momdp.joint.size, alike) for alike in (0.0, 0.15))
+    whole, merged = (outcome_rows(distinct, momdp.joint.size, merge) for merge in (False, True))
     for step in range(len(whole.first) - 1):
         size = int(momdp.joint.size[distinct.component[step]])
         total, fewer = (
@@ -130,11 +130,41 @@ def test_merging_keeps_probabilities_and_separates_what_differs():
     assert (counts < 60).all() and (counts > 5).all()
 
 
+class WeakEvidence(pl.Model):
+    """Ten readings that hardly depend on θ: only many of them together tell."""
+
+    state = pl.State(over=bool)
+    hidden = pl.Hidden(side=("left", "right"))
+    actions = ("look", "left", "right")
+    observations = tuple(str(i) for i in range(10))
+    discount = 0.99
+    horizon = 400
+
+    def transition(m, x, theta, a, y):
+        y.over = a > 0
+
+    def observation(m, y, theta, a, z):
+        if a == 0:
+            for i in range(10):
+                z[i] = 0.2 * (0.56 if (i % 2 == 0) == (theta.side == 0) else 0.44)
+
+    def reward(m, x, theta, a):
+        return 0.0 if a == 0 else (10.0 if a - 1 == theta.side else -10.0)
+
+    def terminal(m, x):
+        return x.over
+
+
+def test_weak_evidence_is_not_merged_away():
+    planner = prepared(WeakEvidence(), solve_trials=100)
+    assert planner.value_bounds[0] > 2  # without evidence it is 0
+
+
 def test_merging_costs_little_and_promises_no_more():
     model = pl.LightDark()
     momdp = momdp_form(model)
     corner = full_information_values(momdp, model.discount)
-    outcomes = [len(group_outcomes(momdp, corner, model.discount, alike=alike).pair) for alike in (0.0, 0.15)]
+    outcomes = [len(group_outcomes(momdp, corner, model.discount, merge=merge).pair) for merge in (False, True)]
     assert outcomes[1] < outcomes[0] / 3
     planner = prepared(model, solve_trials=100)
     result = pl.evaluate(model, planner, 40, 1)

@@ -155,6 +155,13 @@ class Planner(Storable):
                 self._rehearse(self.budget, self.budget.seconds)
         self.preparation_seconds = self.now() - started
 
+    def prepare_for(self, other: "Planner", deadline: Deadline) -> None:
+        """Do the one-time work of a planner that decides for another, whose preparing this is part of."""
+        self.use_clock(other.clock)
+        self._deadline = deadline
+        self._prepare()
+        self._ready = True
+
     @property
     def _preparation_limit(self) -> float:
         """The seconds that preparing may take."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from pomdplite.beliefs import PARTICLES, Belief, exact_belief
 from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError, UsageError
-from pomdplite.mdp.budget import Budget
+from pomdplite.mdp.budget import Budget, OutOfTimeError
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.yardsticks import within_horizon
@@ -35,7 +35,6 @@ from pomdplite.planners.point_based.tree import ROOT
 from pomdplite.planners.point_based.vectors import VECTORS
 from pomdplite.planners.pomdp_lite import PomdpLite
 
-_ALIKE = 0.15  # L1 distance of likelihoods up to which outcomes are merged
 _MOST_VALUES = 10_000_000  # of x and θ together, for which solving makes headway
 _LONGEST_SHARE = 0.5  # of a step's time that looking one step ahead may take
 _WORK_PER_SECOND = LONGEST_LOOK / 0.01
@@ -115,6 +114,8 @@ class PomdpLitePlus(Planner):
         self.view = self.model.compiled_form.kernel_view()
         try:
             self._prepare_vectors()
+        except OutOfTimeError:
+            raise
         except (TooLargeError, NotConvergingError) as why:
             self._reason = str(why).removeprefix(f"{self.model.name}: ").rstrip(".")
             self._prepare_base()
@@ -125,7 +126,7 @@ class PomdpLitePlus(Planner):
         corner = full_information_values(
             self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
         )
-        self._grouped = group_outcomes(self.momdp, corner, self.model.discount, alike=_ALIKE)
+        self._grouped = group_outcomes(self.momdp, corner, self.model.discount, merge=True)
         if self._given:
             known, self._bounds = from_arrays(self._given, self._given_by, self.momdp, self._grouped)
             self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline, known)
@@ -153,8 +154,7 @@ class PomdpLitePlus(Planner):
         base = PomdpLite(
             self.model, time=self.time, sims=self.sims, particles=self.particles, solve_time=self.solve_time
         )
-        base.use_clock(self.clock)
-        base.prepare()
+        base.prepare_for(self, self._deadline)
         self._base, self.stand_in = base, base.title
         self.view, self.belief, self.deterministic = base.view, base.belief, base.deterministic
 

@@ -41,20 +41,20 @@ class GroupedMomdp(NamedTuple):
     merged: bool  # whether outcomes were merged: V̄ of the corners alone is then a bound for the model as it is
 
 
-def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, alike: float = 0.0) -> GroupedMomdp:
+def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, merge: bool = False) -> GroupedMomdp:
     """Sort the outcomes of every state's actions into groups.
 
-    Outcomes whose likelihoods are alike are merged first, for a solver that may plan as if it could not tell them apart
-    (merging.py).
+    If asked, outcomes that tell almost the same are merged first, for a solver that may plan as if it could not tell
+    them apart (merging.py).
     """
     reachable, joint = momdp.reachable, momdp.joint
     graph, distinct = reachable.graph, reachable.distinct
     step = graph.step.astype(np.int64)
-    rows = outcome_rows(distinct, joint.size, alike)
+    rows = outcome_rows(distinct, joint.size, merge)
     outcomes = np.diff(rows.first)[step]
     memory.require(
         memory.size(momdp, corner) + _OUTCOME_BYTES * int(outcomes.sum()) + joint.later.nbytes,
-        f"{momdp.view.model.name}: SARSOP's list of {int(outcomes.sum()):,} outcomes", "use pomcp or despot",
+        f"{momdp.view.model.name}: the list of {int(outcomes.sum()):,} outcomes", "use pomcp or despot",
     )  # fmt: skip
     pair = np.repeat(np.arange(len(step)), outcomes)
     row = np.repeat(rows.first[step] - np.cumsum(outcomes) + outcomes, outcomes) + np.arange(len(pair))
