@@ -76,7 +76,7 @@ def test_the_examples_of_which_planner_when(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["which_planner.py", "2"])
     runpy.run_path(str(ROOT / "examples" / "which_planner.py"), run_name="__main__")
     printed, page = capsys.readouterr().out.splitlines(), (ROOT / "docs/which-planner.md").read_text()
-    assert len(printed) == 3 * 6
+    assert len(printed) == 3 * 9
     for line in printed:
         first = line.split()[0]
         assert f"\n`{first[:-1]}`: " in page if first.endswith(",") else page.count(f"\n{first} ") == 3, line
