@@ -51,6 +51,16 @@ def test_a_planner_whose_bounds_meet_is_chosen_without_a_race():
     assert mine.returns.tolist() == best.returns.tolist()
 
 
+def test_a_planner_without_time_for_episodes_is_chosen_for_what_it_is_proven_to_earn(monkeypatch):
+    contenders(monkeypatch, "pomdp-lite-plus", "mean-mdp")
+    found = pl.plan(pl.make_model("rocksample-4-4"), 8, time=1.0)
+    other = found.facts.standings[1]
+    assert found.title == "pomdp-lite-plus" and found.facts.proven > other.mean + 3 * other.stderr
+    assert "episodes take" in str(found) and f"proven to earn at least {found.facts.proven:.2f} on average" in str(
+        found
+    )
+
+
 def test_the_planner_that_earns_most_wins_and_unknown_names_are_skipped(monkeypatch):
     contenders(monkeypatch, "qmdp", "a planner to come", "pomdp-lite")
     found = pl.plan(EqualRewards(), 20)

@@ -7,8 +7,9 @@ for. The choice is kept on disk, under the model's digest, as a planner file wit
 
 import hashlib
 import logging
+import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,11 +117,27 @@ def _choose(task: _Task, report: Report) -> Plan:
         failed = [*field.left_out, *(Standing.of(c, c) for c in field.contenders)]
         reasons = "; ".join(f"{s.title}: {(s.reason or '').removesuffix('.')}" for s in failed)
         raise UnsuitableError(f"{task.model.name}: no planner can handle it ({reasons}).")
+    best, proven = _promising(field.contenders, best, field.proven)
     others = [Standing.of(c, best) for c in field.contenders if c is not best]
     others.sort(key=lambda s: (s.reason is not None, -s.mean if s.episodes else 0.0))
     standings = (Standing.of(best, best), *others, *field.left_out)
-    facts = PlanFacts(standings, task.step, whole.elapsed, field.yardsticks, field.proven, interrupted=interrupted)
+    facts = PlanFacts(standings, task.step, whole.elapsed, field.yardsticks, proven, interrupted=interrupted)
     return Plan(best.planner, facts)
+
+
+def _promising(
+    contenders: Sequence[Contender], best: Contender, proven: float | None
+) -> tuple[Contender, float | None]:
+    """The best one, and what it is proven to earn.
+
+    One that had no time to play enough episodes is better if it is proven to earn more than the others have earned.
+    """
+    for contender in contenders:
+        bounds = None if contender.reason is None or contender.failed else contender.planner.value_bounds
+        earned = best.mean if best.reason is None and best.returns else -math.inf
+        if bounds is not None and bounds[0] > max(earned, -math.inf if proven is None else proven):
+            best, proven = contender, bounds[0]
+    return best, proven
 
 
 class _Field:

@@ -63,7 +63,7 @@ class PlanFacts:
     step: str  # the budget of a step, in words
     seconds: float  # that choosing took
     yardsticks: Yardsticks | None
-    proven: float | None  # what the chosen one earns at least, if that is proven to be all but the best possible
+    proven: float | None  # what the chosen one is proven to earn at least, if that is why it was chosen
     remembered: bool = False
     interrupted: bool = False
 
