@@ -36,7 +36,7 @@ History = tuple[tuple[int, int, int], ...]  # (action, next state, observation)
 
 def planners() -> dict[str, Maker]:
     """The planners to compare."""
-    found: dict[str, Maker] = {
+    return {
         "pomdp-lite, auto": lambda model: pl.PomdpLite(model, beta="auto", solver="exact"),
         "pomdp-lite, 5 %": lambda model: pl.PomdpLite(model, beta=five_per_cent(model), solver="exact"),
         "mean-mdp": lambda model: pl.MeanMdp(model, solver="exact"),
@@ -44,12 +44,8 @@ def planners() -> dict[str, Maker]:
         "despot": lambda model: pl.Despot(model, sims=100, scenarios=200),
         "pomcp": lambda model: pl.Pomcp(model, sims=SIMS),
         "sarsop": lambda model: pl.Sarsop(model, solve_trials=SOLVE_TRIALS),
+        "pomdp-lite-plus": lambda model: pl.PomdpLitePlus(model, sims=SIMS, solve_trials=SOLVE_TRIALS),
     }
-    if "pomdp-lite-plus" in pl.PLANNERS:
-        found["pomdp-lite-plus"] = lambda model: pl.make_planner(
-            "pomdp-lite-plus", model, sims=SIMS, solve_trials=SOLVE_TRIALS
-        )
-    return found
 
 
 # ---------------------------------------------------------------------- models

@@ -23,6 +23,7 @@ from pomdplite.rng import stream
 
 _GREEDY, _SARSOPS = range(2)  # kinds of paths
 _SHARE = 0.5  # of the work that is for SARSOP's paths
+_LONGEST_STREAK = 10  # greedy paths in a row: where they find no new nodes, they find nothing new
 _OLD_NODE = 0.05  # the work of a node that was there, compared with a new one
 _EPSILON = 0.5  # of the gap at the root, for these
 _WORTHWHILE = 0.0003  # of the gap at the root: an improvement of V̲ that justifies twice as much work again
@@ -45,7 +46,7 @@ class PlusSolver(PointBasedSolver):
         self._start_over()
 
     def _start_over(self) -> None:
-        self._kind = _GREEDY  # of the next path
+        self._kind, self._streak = _GREEDY, 0  # of the next path; greedy paths since SARSOP's last
         self._work = [0.0, 0.0]  # by kind: new nodes, and old ones at a fraction
         self._belief_seconds = self._seconds[self._kind]
 
@@ -67,7 +68,9 @@ class PlusSolver(PointBasedSolver):
     def _sample(self, depth: int) -> None:
         super()._sample(depth)
         self._seconds[self._kind] = self._belief_seconds
-        self._kind = _SARSOPS if self._work[_SARSOPS] < _SHARE * sum(self._work) else _GREEDY
+        self._streak = self._streak + 1 if self._kind == _GREEDY else 0
+        behind = self._work[_SARSOPS] < _SHARE * sum(self._work) or self._streak >= _LONGEST_STREAK
+        self._kind = _SARSOPS if behind else _GREEDY
         self._belief_seconds = self._seconds[self._kind]
 
     def _settled(self) -> bool:
