@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite.beliefs import PARTICLES, Belief, exact_belief
-from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError, UsageError
+from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError
 from pomdplite.mdp.budget import Budget, OutOfTimeError
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
@@ -30,7 +30,7 @@ from pomdplite.planners.plus.solver import PlusSolver
 from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
 from pomdplite.planners.point_based.decisions import LONGEST_LOOK, look_ahead_decision, vector_decision
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work
-from pomdplite.planners.point_based.solver import SolveProgress
+from pomdplite.planners.point_based.solver import SolveProgress, check_limits
 from pomdplite.planners.point_based.tree import ROOT
 from pomdplite.planners.point_based.vectors import VECTORS
 from pomdplite.planners.pomdp_lite import PomdpLite
@@ -72,11 +72,7 @@ class PomdpLitePlus(Planner):
         particles: int = PARTICLES,
     ) -> None:
         super().__init__(model, solve_time)
-        for name, value in (("precision", precision), ("memory", memory)):
-            if not (math.isfinite(value) and value > 0):
-                raise UsageError(f"{name} must be a positive number, not {value!r}.")
-        if solve_trials is not None and solve_trials < 1:
-            raise UsageError(f"solve_trials must be at least 1, not {solve_trials!r}.")
+        check_limits(precision, memory, solve_trials)
         self.budget: Budget = Budget.of(time, sims)
         self.time, self.sims, self.solve_trials = time, sims, solve_trials
         self.precision, self.memory, self.particles = precision, memory, particles

@@ -1,4 +1,4 @@
-"""Solves by greedy paths, with one of SARSOP's now and then, and goes on from the present belief in every step.
+"""Solves by greedy paths and by SARSOP's, and goes on from the present belief in every step.
 
 Greedy paths improve the policy where it leads. SARSOP's look elsewhere: where the bounds leave room for a better one.
 What is found in an episode is forgotten when the next one begins, so that episodes do not depend on each other.
@@ -15,23 +15,21 @@ from pomdplite.planners.plus.repeating import values_of_repeating
 from pomdplite.planners.plus.search import greedy_trial, look
 from pomdplite.planners.point_based.bounds import BoundScratch, update_node_lower
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
-from pomdplite.planners.point_based.solver import PointBasedSolver
 from pomdplite.planners.point_based.tree import NODES, ROOT, clear, make_node
 from pomdplite.planners.point_based.vectors import AlphaVectors, kept_vectors, remove_later_vectors, trimmed
-from pomdplite.planners.sarsop.search import trial
+from pomdplite.planners.sarsop.solver import SarsopSolver
 from pomdplite.rng import stream
 
 _GREEDY, _SARSOPS = range(2)  # kinds of paths
 _SHARE = 0.5  # of the work that is for SARSOP's paths
 _LONGEST_STREAK = 10  # greedy paths in a row: where they find no new nodes, they find nothing new
 _OLD_NODE = 0.05  # the work of a node that was there, compared with a new one
-_EPSILON = 0.5  # of the gap at the root, for these
 _WORTHWHILE = 0.0003  # of the gap at the root: an improvement of V̲ that justifies twice as much work again
 _LEAST = 2000  # new nodes before solving may end without one
 _RANDOM = 3  # the purpose of the random numbers
 
 
-class PlusSolver(PointBasedSolver):
+class PlusSolver(SarsopSolver):
     """Γ and the tree of sampled beliefs, before and during an episode."""
 
     initial_share = 0.02
@@ -57,9 +55,7 @@ class PlusSolver(PointBasedSolver):
     def _trial(self, scratch: BoundScratch) -> int:
         before = int(self.tree.counts[NODES])
         if self._kind == _SARSOPS:
-            lower, upper = self.bounds
-            epsilon = max(_EPSILON * (upper - lower), 0.9 * self.precision)
-            length = trial(self.model, self.vectors, self.tree, scratch, epsilon)
+            length = super()._trial(scratch)
         else:
             length = greedy_trial(self.model, self.vectors, self.tree, scratch, self.precision, self._random)
         self._work[self._kind] += int(self.tree.counts[NODES]) - before + _OLD_NODE * length

@@ -13,13 +13,14 @@ With many actions and observations the bounds of a single belief can take second
 path has one belief, the next ones up to twice as many as the last, and none has more than there is time for.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.errors import NotConvergingError, TooLargeError, UsageError
 from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import policy_values, repeated_action
@@ -65,6 +66,15 @@ class SolveProgress:
     upper: float  # V̄(b₀)
     vectors: int
     points: int  # of the sawtooth bound
+
+
+def check_limits(precision: float, memory: float, solve_trials: int | None) -> None:
+    """Refuse limits of solving that are none."""
+    for name, value in (("precision", precision), ("memory", memory)):
+        if not (math.isfinite(value) and value > 0):
+            raise UsageError(f"{name} must be a positive number, not {value!r}.")
+    if solve_trials is not None and solve_trials < 1:
+        raise UsageError(f"solve_trials must be at least 1, not {solve_trials!r}.")
 
 
 class PointBasedSolver(ABC):
@@ -152,8 +162,8 @@ class PointBasedSolver(ABC):
                 lower, upper = self.bounds
                 time = self.deadline.elapsed
                 depth = self._affordable(2 * depth) if self.trials else self._affordable(1)
-                over = upper - lower <= precision or self.trials == solve_trials or (depth < 1 and self.trials > 0)
-                over = over or (solve_trials is None and self._settled())
+                spent = self.trials == solve_trials or (depth < 1 and self.trials > 0)
+                over = spent or upper - lower <= precision or (solve_trials is None and self._settled())
                 if progress is not None and (over or time - reported >= _REPORT_INTERVAL):
                     reported = time
                     progress(self._progress(time))

@@ -22,7 +22,7 @@ from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
 from pomdplite.planners.point_based.bounds import allocate_scratch, look_ahead, update_lower, update_upper
 from pomdplite.planners.point_based.decisions import LONGEST_LOOK, look_ahead_decision, vector_decision
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work
-from pomdplite.planners.point_based.solver import SolveProgress
+from pomdplite.planners.point_based.solver import SolveProgress, check_limits
 from pomdplite.planners.point_based.tree import allocate_tree, expand, points_of_states, put_last
 from pomdplite.planners.sarsop.solver import SarsopSolver
 
@@ -58,11 +58,7 @@ class Sarsop(Planner):
         memory: float = 2.0,
     ) -> None:
         super().__init__(model, solve_time)
-        for name, value in (("precision", precision), ("memory", memory)):
-            if not (math.isfinite(value) and value > 0):
-                raise UsageError(f"{name} must be a positive number, not {value!r}.")
-        if solve_trials is not None and solve_trials < 1:
-            raise UsageError(f"solve_trials must be at least 1, not {solve_trials!r}.")
+        check_limits(precision, memory, solve_trials)
         self.precision, self.solve_trials = precision, solve_trials
         self.policy, self.memory = policy, memory
         self._notes: tuple[str, ...] = ()
