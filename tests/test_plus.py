@@ -11,6 +11,7 @@ from models import best_value, start, tables
 import pomdplite as pl
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
+from pomdplite.planners.plus.lite_paths import LitePaths
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes
 from pomdplite.planners.point_based.merging import outcome_rows
 
@@ -82,9 +83,66 @@ def test_the_return_is_at_least_the_lower_bound():
     assert result.mean > planner.value_bounds[0] - 3 * result.stderr
 
 
-@pytest.mark.parametrize("name", ["battleship-5-2", "rocksample-20-20"])
-def test_where_theta_is_too_large_it_is_pomdp_lite(name):
-    model = pl.make_model(name)
+def test_paths_of_pomdp_lite_help_where_its_own_lead_nowhere(monkeypatch):
+    model, found = pl.make_model("rocksample-7-8"), []
+    for least in (0, 10**9):  # new nodes before POMDP-lite is asked for paths
+        monkeypatch.setattr("pomdplite.planners.plus.solver._LEAST", least)
+        found.append(prepared(model, solve_trials=8).value_bounds[0])
+    assert found[0] > found[1] + 1
+
+
+def test_paths_of_pomdp_lite_are_the_same_every_time():
+    planner = pl.PomdpLitePlus(pl.make_model("rocksample-4-4"))
+    one, other = LitePaths(planner), LitePaths(planner)
+    for number in range(5):
+        first, second = one.path(number), other.path(number)
+        assert [v.x.tobytes() for v in first] == [v.x.tobytes() for v in second]
+        assert [v.b.tobytes() for v in first] == [v.b.tobytes() for v in second]
+
+
+def test_a_model_with_fewer_components_is_that_model_without_them():
+    model = pl.make_model("rocksample-4-4")
+    kept = (0, 2)
+    less = pl.RockSample(model.size, [tuple(model.rocks[rock]) for rock in kept])
+    forms = momdp_form(model, components=kept), momdp_form(less)
+    values = []
+    for form in forms:
+        root = form.reachable.find(form.view.root())
+        values.append(full_information_values(form, 0.95)[root])
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-9)
+    assert forms[0].prior.tolist() == forms[1].prior.tolist()
+
+
+def test_components_are_left_out_where_there_are_too_many(monkeypatch, tmp_path):
+    monkeypatch.setattr("pomdplite.planners.plus.planner._MOST_VALUES", 1000)  # 101 states with 16 joint values
+    monkeypatch.setattr("pomdplite.planners.plus.planner._ENOUGH_VALUES", 1000)
+    model = pl.RockSample(10, [(1, 0), (0, 9), (2, 0), (3, 0)], start=(0, 0), good=4.0)  # one is too far away
+    planner = pl.PomdpLitePlus(model, sims=5, solve_trials=200)
+    earned = pl.evaluate(model, planner, 100, 5)
+    planner.reset()
+    assert planner.stand_in is None and planner.value_bounds is None and planner.decide().bounds is None
+    assert "over 3 of the 4 components of θ" in planner.choices[0]
+    assert planner.momdp.components == (0, 2, 3)
+    assert "check-1" not in {model.actions[a] for a in planner.decide().solution.actions}
+    assert earned.mean > planner._bounds[0] - 3 * earned.stderr
+    planner.save(tmp_path / "planner.npz")
+    copy = pl.load_planner(tmp_path / "planner.npz", model)
+    assert pl.evaluate(model, copy, 5, 6).returns.tolist() == pl.evaluate(model, planner, 5, 6).returns.tolist()
+
+
+@pytest.mark.parametrize("share", [0.85, 0.0])
+def test_no_component_is_left_out_if_that_costs_more_than_it_earns(monkeypatch, share):
+    monkeypatch.setattr("pomdplite.planners.plus.planner._MOST_VALUES", 200)
+    monkeypatch.setattr("pomdplite.planners.plus.planner._ENOUGH_VALUES", 40)  # enough for one rock of four
+    monkeypatch.setattr("pomdplite.planners.plus.planner._ENOUGH_SHARE", share)
+    planner = pl.PomdpLitePlus(pl.make_model("rocksample-4-4"), sims=5, solve_trials=200)
+    planner.prepare()
+    assert planner.stand_in == "pomdp-lite"
+    assert ("leaving out 3 components" in planner.choices[0]) == (share == 0.0)
+
+
+def test_where_theta_cannot_be_listed_it_is_pomdp_lite():
+    model = pl.make_model("battleship-5-2")
     plus, lite = pl.PomdpLitePlus(model, sims=50), pl.PomdpLite(model, sims=50)
     plus.prepare()
     assert plus.stand_in == "pomdp-lite" and plus.value_bounds is None

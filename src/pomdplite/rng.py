@@ -13,7 +13,7 @@ from pomdplite.compile.jit import Words, kernel
 from pomdplite.errors import UsageError, shown
 
 # What a stream is used for; part of its name.
-HIDDEN, WORLD, PLANNER, TUNING, RACE = range(5)
+HIDDEN, WORLD, PLANNER, TUNING, RACE, PATHS = range(6)
 
 
 @kernel

@@ -5,6 +5,7 @@ independent. Weights are kept as logarithms: thousands of observations in favour
 favour of another, still give the right posterior.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from pomdplite.beliefs.protocol import Belief, find_outcome, view_of
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import UsageError
-from pomdplite.mdp.momdp import product_of
 from pomdplite.mdp.sampling import pick
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.hidden_table import JOINT_LIMIT
@@ -93,9 +93,9 @@ class ExactBelief(Belief):
         """P(θ component = value) for each component of the present θ."""
         return self.view.table.marginals(self._present())
 
-    def joint(self) -> Floats:
-        """P(θ = v) for every joint value v of the present θ."""
-        return self._present()[:-1] if self.view.table.joint else product_of(self.marginals())
+    def joint(self, components: Sequence[int] | None = None) -> Floats:
+        """P(θ = v) for every joint value v of the present θ, or of some of its independent components."""
+        return self.view.table.joint_distribution(self._present(), components)
 
     def particles(self) -> list[Particle]:
         """The possible values of the present θ with their probabilities, likeliest first."""

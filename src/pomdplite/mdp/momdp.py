@@ -5,7 +5,8 @@ Theorem 1 carries the maps from initial to present values in the state. With vec
 RockSample(7,8) has 49 states x with 256 joint values here, but 12,544 states with maps there.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from pomdplite.mdp.distinct_steps import DistinctSteps
 from pomdplite.mdp.outcomes import row_of
 from pomdplite.mdp.reachable import STATE_LIMIT, Graph, Reachable, build
 from pomdplite.model.compiled import KernelView
-from pomdplite.model.hidden_table import JOINT_LIMIT
+from pomdplite.model.hidden_table import JOINT_LIMIT, product_of
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden
 
@@ -33,7 +34,7 @@ class Joint(NamedTuple):
     pair's component becomes.
     """
 
-    size: Ints  # [component + 1]
+    size: Ints  # [component + 1]; 1 for a component that is left out
     stride: Ints  # [component + 1]
     later: Small  # [pair, value]
     edge: Ints  # [pair] its first edge in the graph
@@ -55,6 +56,7 @@ class Momdp:
     reachable: Reachable
     joint: Joint
     prior: Floats  # [joint value]
+    components: tuple[int, ...]  # of θ; without the actions that depend on others, if some are left out
 
     @property
     def values(self) -> int:
@@ -68,23 +70,28 @@ class Momdp:
 
 
 def momdp_form(
-    model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT, deadline: Deadline = NO_DEADLINE
-) -> Momdp:
-    """The mixed-observability form of a model; TooLargeError if it has too many states or joint values."""
+    model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT, components: Sequence[int] | None = None,
+    deadline: Deadline = NO_DEADLINE,
+) -> Momdp:  # fmt: skip
+    """The mixed-observability form of a model; TooLargeError if it has too many states or joint values.
+
+    With `components`, the form of the model without the actions that depend on other components of θ.
+    """
     hidden = model.hidden
     if not isinstance(hidden, Hidden):
         raise TooLargeError(f"{model.name}: its hidden values cannot be listed.")
-    if hidden.size > values:
-        raise TooLargeError(
-            f"{model.name}: the hidden parameter has {hidden.size:,} joint values; the limit is {values:,}."
-        )
     view = model.compiled_form.kernel_view().present_form()
-    reachable = build(view, view.root(), limit=limit, deadline=deadline)
-    sizes = np.diff(view.table.offsets)
+    kept = tuple(range(len(hidden.components))) if components is None else tuple(sorted(components))
+    sizes = np.array([len(c) if i in kept else 1 for i, c in enumerate(hidden.components)], np.int64)
+    size = int(np.prod(sizes))
+    if size > values:
+        raise TooLargeError(f"{model.name}: the hidden parameter has {size:,} joint values; the limit is {values:,}.")
     if view.table.joint:
-        stride = np.array([1, hidden.size], np.int64)
-    else:
-        stride = np.append(np.cumprod(np.append(sizes[1:-1], 1)[::-1])[::-1], hidden.size).astype(np.int64)
+        sizes = np.array([size], np.int64)
+    reachable = build(view, view.root(), limit=limit, deadline=deadline)
+    if components is not None:
+        reachable = _without_others(reachable, kept)
+    stride = np.append(np.cumprod(np.append(sizes[1:], 1)[::-1])[::-1], size)
     pairs, widest = reachable.state_actions, int(sizes.max())
     memory.require(
         memory.size(reachable) + pairs * (4 * widest + 8),
@@ -101,17 +108,34 @@ def momdp_form(
     return Momdp(
         view=view,
         reachable=reachable,
-        joint=Joint(size=sizes.astype(np.int64), stride=stride, later=later, edge=edge),
-        prior=product_of([component.prior for component in hidden.components]),
+        joint=Joint(size=np.append(sizes, 1), stride=stride.astype(np.int64), later=later, edge=edge),
+        prior=product_of([hidden.components[component].prior for component in kept]),
+        components=kept,
     )
 
 
-def product_of(marginals: list[Floats]) -> Floats:
-    """The joint distribution of independent components."""
-    b = np.ones(1)
-    for marginal in marginals:
-        b = np.outer(b, marginal).ravel()
-    return b
+def _without_others(reachable: Reachable, kept: tuple[int, ...]) -> Reachable:
+    """The same states without the state-actions that depend on a component that is not kept."""
+    graph, distinct = reachable.graph, reachable.distinct
+    none = len(reachable.view.table.offsets) - 2
+    stays = np.isin(distinct.component[graph.step], [*kept, none])
+    before, edges = np.append(0, np.cumsum(stays)), distinct.branches[graph.step].astype(np.int64)
+    edges_before = np.append(0, np.cumsum(np.where(stays, edges, 0)))
+    first = before[graph.first]
+    if (np.diff(first)[1:] == 0).any():
+        state = 1 + int(np.flatnonzero(np.diff(first)[1:] == 0)[0])
+        raise TooLargeError(
+            f"{reachable.view.model.name}: in x = ({reachable.view.describe(graph.states[state])}) every action "
+            "depends on a component of θ that would have to be left out."
+        )
+    return replace(
+        reachable,
+        graph=graph._replace(
+            first=first, split=before[graph.split], action=graph.action[stays], step=graph.step[stays],
+            first_edge=edges_before[graph.first], split_edge=edges_before[graph.split],
+            next=graph.next[np.repeat(stays, edges)],
+        ),
+    )  # fmt: skip
 
 
 @kernel

@@ -64,6 +64,21 @@ class HiddenTable:
         axes = range(len(sizes))
         return [cube.sum(axis=tuple(k for k in axes if k != c)) for c in axes]
 
+    def joint_distribution(self, b: Floats, components: Sequence[int] | None = None) -> Floats:
+        """The probabilities of all joint values under the belief b, or of those of some independent components."""
+        if self.joint:
+            return b[: self.offsets[1]]
+        marginals = self.marginals(b)
+        return product_of(marginals if components is None else [marginals[component] for component in components])
+
+
+def product_of(marginals: Sequence[Floats]) -> Floats:
+    """The joint distribution of independent components."""
+    b = np.ones(1)
+    for marginal in marginals:
+        b = np.outer(b, marginal).ravel()
+    return b
+
 
 def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     """List Θ as one block of joint values, or as one block per component."""

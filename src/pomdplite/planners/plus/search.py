@@ -33,13 +33,21 @@ def greedy_trial(
     model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, precision: float,
     random: Words,
 ) -> int:  # fmt: skip
-    """Follow the greedy policy from the root, and back up the beliefs from the last to the first; their number."""
+    """Follow the greedy policy from the root, and back up its beliefs; their number."""
     length = follow(model, vectors, tree, scratch, precision, random)
+    back_up_path(model, vectors, tree, scratch, length)
+    return length
+
+
+@kernel
+def back_up_path(
+    model: GroupedMomdp, vectors: AlphaVectors, tree: SampledBeliefTree, scratch: BoundScratch, length: int
+) -> None:
+    """Back up the beliefs in scratch.path from the last to the first."""
     for i in range(length - 1, -1, -1):
         node = scratch.path[i]
         best = look(model, vectors, tree, scratch, node)
         back_up(model, vectors, tree, scratch, node, model.first_pair[tree.state[node]] + best)
-    return length
 
 
 @inner

@@ -1,6 +1,7 @@
-"""Solves by greedy paths and by SARSOP's, and goes on from the present belief in every step.
+"""Solves by greedy paths, SARSOP's and POMDP-lite's, and goes on from the present belief in every step.
 
 Greedy paths improve the policy where it leads. SARSOP's look elsewhere: where the bounds leave room for a better one.
+Small models need no more. Where that is not enough, POMDP-lite's paths show a policy that is good already.
 What is found in an episode is forgotten when the next one begins, so that episodes do not depend on each other.
 """
 
@@ -11,8 +12,9 @@ import numpy as np
 from pomdplite.compile.jit import Floats
 from pomdplite.mdp.budget import Budget, Deadline
 from pomdplite.mdp.momdp import Momdp
+from pomdplite.planners.plus.lite_paths import LitePaths, Visit
 from pomdplite.planners.plus.repeating import values_of_repeating
-from pomdplite.planners.plus.search import greedy_trial, look
+from pomdplite.planners.plus.search import back_up_path, greedy_trial, look
 from pomdplite.planners.point_based.bounds import BoundScratch, update_node_lower
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
 from pomdplite.planners.point_based.tree import NODES, ROOT, clear, make_node
@@ -20,12 +22,12 @@ from pomdplite.planners.point_based.vectors import AlphaVectors, kept_vectors, r
 from pomdplite.planners.sarsop.solver import SarsopSolver
 from pomdplite.rng import stream
 
-_GREEDY, _SARSOPS = range(2)  # kinds of paths
+_GREEDY, _SARSOPS, _LITES = range(3)  # kinds of paths
 _SHARE = 0.5  # of the work that is for SARSOP's paths
 _LONGEST_STREAK = 10  # greedy paths in a row: where they find no new nodes, they find nothing new
 _OLD_NODE = 0.05  # the work of a node that was there, compared with a new one
 _WORTHWHILE = 0.0003  # of the gap at the root: an improvement of V̲ that justifies twice as much work again
-_LEAST = 2000  # new nodes before solving may end without one
+_LEAST = 2000  # new nodes before solving may end without one, and before POMDP-lite is asked for paths
 _RANDOM = 3  # the purpose of the random numbers
 
 
@@ -35,17 +37,20 @@ class PlusSolver(SarsopSolver):
     initial_share = 0.02
 
     def __init__(
-        self, momdp: Momdp, model: GroupedMomdp, memory: float, deadline: Deadline, known: AlphaVectors | None = None
-    ) -> None:
+        self, momdp: Momdp, model: GroupedMomdp, memory: float, deadline: Deadline, known: AlphaVectors | None = None,
+        lite: LitePaths | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(momdp, model, memory, deadline, known)
+        self._lite, self._lite_path = lite, list[Visit]()  # the source of POMDP-lite's paths, and the next of them
+        self._lite_paths = 0  # so far
         self._random = stream(0, _RANDOM)
         self._best, self._improved = -np.inf, 0.0  # V̲ at the last worthwhile improvement, and the work until then
-        self._seconds = [0.0, 0.0]  # by kind: what a belief of a path took last; 0 if there was none yet
+        self._seconds = [0.0] * 3  # by kind: what a belief of a path took last; 0 if there was none yet
         self._start_over()
 
     def _start_over(self) -> None:
         self._kind, self._streak = _GREEDY, 0  # of the next path; greedy paths since SARSOP's last
-        self._work = [0.0, 0.0]  # by kind: new nodes, and old ones at a fraction
+        self._work = [0.0] * 3  # by kind: new nodes, and old ones at a fraction
         self._belief_seconds = self._seconds[self._kind]
 
     def _initial_actions(self) -> Iterable[int]:
@@ -56,18 +61,39 @@ class PlusSolver(SarsopSolver):
         before = int(self.tree.counts[NODES])
         if self._kind == _SARSOPS:
             length = super()._trial(scratch)
+        elif self._kind == _LITES:
+            length = self._lite_trial(scratch)
         else:
             length = greedy_trial(self.model, self.vectors, self.tree, scratch, self.precision, self._random)
         self._work[self._kind] += int(self.tree.counts[NODES]) - before + _OLD_NODE * length
         return length
 
+    def _lite_trial(self, scratch: BoundScratch) -> int:
+        """Back up the beliefs of a path of POMDP-lite."""
+        path, momdp = self._lite_path[: len(scratch.path)], self.momdp
+        for i, visit in enumerate(path):
+            b = momdp.view.table.joint_distribution(visit.b, momdp.components)
+            scratch.path[i] = make_node(self.model, self.tree, momdp.reachable.find(visit.x), b, np.inf)
+        back_up_path(self.model, self.vectors, self.tree, scratch, len(path))
+        return len(path)
+
     def _sample(self, depth: int) -> None:
         super()._sample(depth)
         self._seconds[self._kind] = self._belief_seconds
-        self._streak = self._streak + 1 if self._kind == _GREEDY else 0
-        behind = self._work[_SARSOPS] < _SHARE * sum(self._work) or self._streak >= _LONGEST_STREAK
-        self._kind = _SARSOPS if behind else _GREEDY
+        self._kind = self._next_kind()
         self._belief_seconds = self._seconds[self._kind]
+
+    def _next_kind(self) -> int:
+        """Of the next path."""
+        self._streak = self._streak + 1 if self._kind == _GREEDY else 0
+        if self._kind != _LITES and sum(self._work) >= _LEAST and self._lite is not None:
+            path = self._lite.path(self._lite_paths)
+            if path is not None:
+                self._lite_path, self._lite_paths = path, self._lite_paths + 1
+                return _LITES
+            self._lite = None
+        behind = self._work[_SARSOPS] < _SHARE * (self._work[_SARSOPS] + self._work[_GREEDY])
+        return _SARSOPS if behind or self._streak >= _LONGEST_STREAK else _GREEDY
 
     def _settled(self) -> bool:
         """Whether twice as much work as it took to come here has brought no worthwhile improvement."""
@@ -75,12 +101,13 @@ class PlusSolver(SarsopSolver):
         work = sum(self._work)
         if lower > self._best + _WORTHWHILE * (upper - lower):
             self._best, self._improved = lower, work
-        return work >= 3 * self._improved + _LEAST
+        return self._lite is None and work >= 3 * self._improved + _LEAST
 
     def finish(self) -> AlphaVectors:
         """End solving: what comes later belongs to an episode. Γ as it is now."""
         if self.trials > 0:
             self._prune()
+        self._lite = None
         self._kept_vectors, self._pruning_seconds = kept_vectors(self.vectors), 0.0  # nothing is pruned from now on
         return trimmed(self.vectors)
 

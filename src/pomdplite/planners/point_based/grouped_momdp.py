@@ -50,7 +50,8 @@ def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, merge: bool = 
     reachable, joint = momdp.reachable, momdp.joint
     graph, distinct = reachable.graph, reachable.distinct
     step = graph.step.astype(np.int64)
-    rows = outcome_rows(distinct, joint.size, merge)
+    offsets = momdp.view.table.offsets.astype(np.int64)
+    rows = outcome_rows(distinct, np.diff(offsets), merge)
     outcomes = np.diff(rows.first)[step]
     memory.require(
         memory.size(momdp, corner) + _OUTCOME_BYTES * int(outcomes.sum()) + joint.later.nbytes,
@@ -78,7 +79,7 @@ def group_outcomes(momdp: Momdp, corner: Floats, gamma: float, *, merge: bool = 
         rewards=distinct.at[step],
         pool=rows.pool,
         joint=joint,
-        offsets=momdp.view.table.offsets.astype(np.int64),
+        offsets=offsets,
         corner=corner,
         gamma=float(gamma),
         first_group=np.searchsorted(state[start], np.arange(reachable.states + 1)).astype(np.int64),
