@@ -17,11 +17,15 @@ from pomdplite.compile.jit import Floats, inlined
 @inlined
 def expected_l1_change(b: Floats, likelihood: Floats) -> float:
     """E‖b_e − b‖₁, Definition 1 with β = 1, for a belief b [n] and the likelihoods of the outcomes [e, n]."""
-    change = 0.0
+    first, last, change = 0, b.shape[0], 0.0
+    while first < last and b[first] == 0.0:  # impossible values add nothing; these are the cheapest to leave out
+        first += 1
+    while first < last and b[last - 1] == 0.0:
+        last -= 1
     for e in range(likelihood.shape[0]):
         chance = 0.0
-        for v in range(b.shape[0]):
+        for v in range(first, last):
             chance += b[v] * likelihood[e, v]
-        for v in range(b.shape[0]):
+        for v in range(first, last):
             change += b[v] * abs(likelihood[e, v] - chance)
     return change

@@ -18,6 +18,7 @@ from pomdplite.mdp.outcomes import Outcomes
 
 # Indices into DistinctSteps.counts.
 STEPS, POOL = range(2)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)  # every component, as bits
 
 
 class DistinctSteps(NamedTuple):
@@ -178,9 +179,16 @@ def allocate_step_values(distinct: DistinctSteps) -> StepValues:
 
 
 @kernel
-def evaluate_steps(model: KernelModel, distinct: DistinctSteps, b: Floats, beta: float, values: StepValues) -> None:
-    """Mean reward, bonus (Definition 1) and mean transition of every distinct step under the belief b."""
+def evaluate_steps(
+    model: KernelModel, distinct: DistinctSteps, b: Floats, beta: float, values: StepValues, changed: np.uint64
+) -> None:
+    """Mean reward, bonus (Definition 1) and mean transition of distinct steps under the belief b.
+
+    Only those of the components whose bits are set in `changed`: the values of the others stay.
+    """
     for r in range(distinct.counts[STEPS]):
+        if (changed >> np.uint64(distinct.component[r] % 64)) & np.uint64(1) == np.uint64(0):
+            continue
         first = model.offsets[distinct.component[r]]
         n = model.offsets[distinct.component[r] + 1] - first
         block = b[first : first + n]

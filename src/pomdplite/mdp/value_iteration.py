@@ -18,7 +18,7 @@ from pomdplite.mdp.action_values import allocate_bonus_workspace, root_action_va
 from pomdplite.mdp.bellman import InternalMdp, action_value_if_repeated, forever
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.components import Components
-from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
+from pomdplite.mdp.distinct_steps import ALL, allocate_step_values, evaluate_steps
 from pomdplite.mdp.reachable import Reachable
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.unbounded import no_way_out, not_converging_error
@@ -85,6 +85,7 @@ class ValueIteration:
             max_sweeps=_MAX_SWEEPS if gamma == 1 else _MAX_SWEEPS_DISCOUNTED,
         )
         self._belief: Floats | None = None  # the belief that `values` is for
+        self._evaluated: Floats | None = None  # the belief that the numbers of the steps are for
         self._prior: tuple[Floats, Floats] | None = None  # a prior and its values
 
     def reset(self, prior: Floats) -> None:
@@ -123,12 +124,17 @@ class ValueIteration:
         )
 
     def _evaluate(self, b: Floats) -> None:
-        evaluate_steps(self.reachable.view.kernel_model, self._mdp.distinct, b, self._mdp.beta, self._mdp.values)
+        """The numbers of the steps under the belief b; only those of components whose belief has changed are new."""
+        changed, model = ALL, self.reachable.view.kernel_model
+        if self._evaluated is not None:
+            changed = _changed_components(self._evaluated, b, self.reachable.view.table.offsets)
+        evaluate_steps(model, self._mdp.distinct, b, self._mdp.beta, self._mdp.values, changed)
+        self._evaluated = b.copy()
 
     def _solve(self, state: int, b: Floats) -> tuple[int, float]:
         """Update the values to the belief b: (states solved again, largest residual)."""
         components = self.reachable.components
-        changed = np.uint64(0xFFFFFFFFFFFFFFFF)
+        changed = ALL
         if self._belief is not None:
             changed = _changed_components(self._belief, b, self.reachable.view.table.offsets)
             if changed == 0:
@@ -151,7 +157,7 @@ class ValueIteration:
 def _changed_components(old: Floats, new: Floats, offsets: Ints) -> np.uint64:
     """A bit for each θ component (mod 64) whose belief differs."""
     bits = 0
-    for c in np.searchsorted(offsets, np.flatnonzero(old != new), side="right") - 1:
+    for c in np.unique(np.searchsorted(offsets, np.flatnonzero(old != new), side="right") - 1):
         bits |= 1 << (int(c) % 64)
     return np.uint64(bits)
 

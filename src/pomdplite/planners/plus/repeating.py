@@ -7,7 +7,7 @@ for the most promising ones only, and this says which those are.
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, kernel
-from pomdplite.mdp.distinct_steps import StepValues, allocate_step_values, evaluate_steps
+from pomdplite.mdp.distinct_steps import ALL, StepValues, allocate_step_values, evaluate_steps
 from pomdplite.mdp.full_information import repeated_action
 from pomdplite.mdp.momdp import Joint, Momdp
 from pomdplite.mdp.reachable import Graph
@@ -20,7 +20,7 @@ def values_of_repeating(momdp: Momdp, gamma: float) -> Floats:
     """For each action, about what repeating it from the initial state is worth, with the first legal one elsewhere."""
     reachable, table = momdp.reachable, momdp.view.table
     means = allocate_step_values(reachable.distinct)
-    evaluate_steps(momdp.view.kernel_model, reachable.distinct, table.prior, 0.0, means)
+    evaluate_steps(momdp.view.kernel_model, reachable.distinct, table.prior, 0.0, means, ALL)
     root = int(reachable.find(momdp.view.root()))
     steps = _LONGEST if gamma == 1 else min(_LONGEST, int(np.log(_LITTLE) / np.log(gamma)) + 1)
     worth, occupied = np.zeros(len(momdp.view.model.actions)), np.zeros((2, reachable.states))
