@@ -58,7 +58,7 @@ def _differing(probe: Probe, compiled: abi.KernelModel, x: Any, theta: Any, a: i
         if abs(p[i] - probability) > _TOLERANCE or not same:
             return [*found, "transition"]
         if probability > 0:
-            abi.observation(compiled, y, i, after, 0, a, z)
+            abi.observation(compiled, y, i, after, 0, a, z, 0)
             if not np.allclose(z, run.observation(record, later, a), rtol=0, atol=_TOLERANCE):
                 return [*found, "observation"]
     return found

@@ -217,8 +217,8 @@ def _evolve(model: KernelModel, walk: Walk, s: int, a: int, component: int, row:
 @inner
 def _observe(model: KernelModel, walk: Walk, s: int, a: int, i: int) -> None:
     """Z in the next state y[i] under both θ."""
-    abi.observation(model, walk.y, i, walk.later, 0, a, walk.z)
-    abi.observation(model, walk.y, i, walk.later, 1, a, walk.z_again)
+    abi.observation(model, walk.y, i, walk.later, 0, a, walk.z, 0)
+    abi.observation(model, walk.y, i, walk.later, 1, a, walk.z_again, 0)
     for o in range(model.observations + 1):
         if walk.z[o] > 0.0:
             walk.observed[o] = True

@@ -81,14 +81,14 @@ def transition(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: in
 
 
 @inlined
-def observation(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int, z: Floats) -> int:
-    """Z: write P(o | y, θ', a) into z, null last."""
+def observation(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int, z: Floats, first: int) -> int:
+    """Z: write P(o | y, θ', a) into z from z[first] on, null last."""
     if model.functions[OBSERVATION] == 0:
         for o in range(model.observations):
-            z[o] = 0.0
-        z[model.observations] = 1.0
+            z[first + o] = 0.0
+        z[first + model.observations] = 1.0
         return 0
-    return call.observation(model.functions, address(y, j), address(theta, t), a, address(z, 0))
+    return call.observation(model.functions, address(y, j), address(theta, t), a, address(z, first))
 
 
 @inlined

@@ -13,6 +13,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Floats, Ints, Words, inlined
 from pomdplite.mdp import memory
+from pomdplite.mdp.observation_rows import ObservationRows, allocate_observation_rows, observation_row
 
 FULL = -1  # no room for another next state; returned in place of a count
 _DOMAIN = int(FaultKind.DOMAIN)
@@ -32,7 +33,7 @@ class Outcomes(NamedTuple):
     later: Ints  # [n] row of the value after it
     y: Words  # [next_states, x_words]
     p: Floats  # [next_states]
-    z: Floats  # [observations + 1]
+    rows: ObservationRows  # of Z
     theta: Words  # [1, theta_words]
     here: Words  # [1, s_words] the state of a rollout
     past: Words  # [1, theta_words] θ along a history
@@ -60,7 +61,7 @@ def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
         later=np.zeros(n, np.int64),
         y=np.zeros((model.next_states, model.x_words), np.uint64),
         p=np.zeros(model.next_states),
-        z=np.zeros(model.observations + 1),
+        rows=allocate_observation_rows(model),
         theta=np.zeros((1, theta_words), np.uint64),
         here=np.zeros((1, model.s_words), np.uint64),
         past=np.zeros((1, theta_words), np.uint64),
@@ -107,7 +108,9 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
         out.later[v] = out.present[v]
         if evolving:
             abi.evolve(model, states, s, model.theta, out.present[v], a, out.theta)
-            out.later[v] = row_of(model, component, out.theta, out.present[v])
+            # Values often move by the same number of rows, so look first after where the last one went.
+            guess = min(out.later[v - 1] + 1, first + n - 1) if v > 0 else out.present[v]
+            out.later[v] = row_of(model, component, out.theta, guess)
             if out.later[v] < 0:
                 abi.note_fault(model, _DOMAIN, abi.EVOLVE, states, s, model.theta, out.present[v], a)
                 out.later[v] = out.present[v]
@@ -168,20 +171,20 @@ def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outco
     e = 0
     for j in range(k):
         base = e
-        for o in range(model.observations + 1):
-            for v in range(n):
-                out.likelihood[base + o, v] = 0.0
         for v in range(n):
             if out.chance[j, v] == 0.0:
+                for o in range(model.observations + 1):
+                    out.likelihood[base + o, v] = 0.0
                 continue
-            abi.observation(model, out.next, j, model.theta, out.later[v], a, out.z)
+            first = observation_row(model, out.next, j, model.theta, out.later[v], a, out.rows)
             for o in range(model.observations + 1):
-                out.likelihood[base + o, v] = out.chance[j, v] * out.z[o]
+                out.likelihood[base + o, v] = out.chance[j, v] * out.rows.z[first + o]
         for o in range(model.observations + 1):
             possible = False
             for v in range(n):
                 if out.likelihood[base + o, v] != 0.0:
                     possible = True
+                    break
             if possible:
                 out.branch[e] = j
                 out.seen[e] = o

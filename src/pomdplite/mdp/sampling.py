@@ -7,6 +7,7 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
+from pomdplite.mdp.observation_rows import observation_row
 from pomdplite.mdp.outcomes import Outcomes, present_row
 from pomdplite.rng import uniform
 
@@ -31,11 +32,17 @@ def distinct(theta: Words, weights: Floats) -> tuple[Words, Floats]:
 @inlined
 def pick(p: Floats, count: int, u: float) -> int:
     """Invert the cumulative distribution p[:count] at the uniform number u."""
+    return pick_from(p, 0, count, u)
+
+
+@inlined
+def pick_from(p: Floats, first: int, count: int, u: float) -> int:
+    """Invert the cumulative distribution p[first : first + count] at the uniform number u."""
     total = 0.0
     last = 0
     for i in range(count):
-        if p[i] > 0.0:
-            total += p[i]
+        if p[first + i] > 0.0:
+            total += p[first + i]
             last = i
             if u < total:
                 return i
@@ -57,8 +64,8 @@ def simulate(
     if model.evolves:
         abi.evolve(model, x, 0, theta, 0, a, out.theta)
     i = pick(out.p, count, u)
-    abi.observation(model, out.y, i, out.theta, 0, a, out.z)
-    return i, pick(out.z, model.observations + 1, v), gained
+    first = observation_row(model, out.y, i, out.theta, 0, a, out.rows)
+    return i, pick_from(out.rows.z, first, model.observations + 1, v), gained
 
 
 @inlined
@@ -95,10 +102,11 @@ def history_log_probability(model: KernelModel, history: History, theta: Words, 
             for w in range(theta.shape[1]):
                 out.past[0, w] = out.theta[0, w]
         if i >= history.forgotten:
-            abi.observation(model, history.y, i, out.past, 0, history.a[i], out.z)
-            if out.z[history.o[i]] <= 0.0:
+            first = observation_row(model, history.y, i, out.past, 0, history.a[i], out.rows)
+            seen = out.rows.z[first + history.o[i]]
+            if seen <= 0.0:
                 return -np.inf
-            total += np.log(chance * out.z[history.o[i]])
+            total += np.log(chance * seen)
     return total
 
 
