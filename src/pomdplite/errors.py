@@ -26,7 +26,15 @@ class ImpossibleObservationError(PomdpLiteError, ValueError):
 
 
 class TooLargeError(PomdpLiteError, RuntimeError):
-    """The problem exceeds the stated limit of an exact method."""
+    """The problem exceeds the stated limit of an exact method: the reason, and perhaps what to do instead."""
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args))
+
+    @property
+    def reason(self) -> str:
+        """The message without what to do instead."""
+        return str(self.args[0]).rstrip(".")
 
 
 class NotConvergingError(PomdpLiteError, RuntimeError):

@@ -13,6 +13,7 @@ from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
+from pomdplite.mdp.reward_range import unobserved
 from pomdplite.model.model import Model
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.problems import make_model
@@ -63,7 +64,7 @@ def _state_count(model: Model) -> str:
     note = ", including how the hidden value has changed" if model.compiled_form.evolves else ""
     try:
         with err.status("counting reachable states"):
-            count = build(view, view.root(), limit=_MAX_COUNTED_STATES).states
+            count = build(unobserved(view), view.root(), limit=_MAX_COUNTED_STATES).states
             return f"{count:,} (all terminal states counted as one){note}"
     except TooLargeError:
         return f"more than {_MAX_COUNTED_STATES:,}{note}"

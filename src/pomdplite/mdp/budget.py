@@ -144,7 +144,8 @@ class Deadline:
         """
         if self.elapsed + ahead >= self.seconds:
             raise OutOfTimeError(
-                f"{what} takes longer than the {self.seconds:g} s allowed: allow more with solve_time, or {instead}."
+                f"{what} takes longer than the {self.seconds:g} s allowed",
+                f"allow more with solve_time, or {instead}.",
             )
 
     def again(self) -> "Deadline":

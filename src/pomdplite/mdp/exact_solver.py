@@ -1,5 +1,7 @@
 """Solves the internal-reward MDP of a listed θ by value iteration, on one graph for all steps and episodes."""
 
+import math
+
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
@@ -10,17 +12,22 @@ from pomdplite.model.compiled import KernelView
 
 
 class ExactSolver:
-    """Solves the internal-reward MDP by value iteration on every state reachable from the model's initial state."""
+    """Solves the internal-reward MDP by value iteration on every state reachable from the model's initial state.
+
+    limit    the most states
+    numbers  the most numbers in their distinct steps, which every decision averages over a belief
+    """
 
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, tolerance: float = TOLERANCE, limit: int = STATE_LIMIT,
-        deadline: Deadline = NO_DEADLINE,
+        numbers: float = math.inf, deadline: Deadline = NO_DEADLINE,
     ) -> None:  # fmt: skip
         self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
+        self.numbers = numbers
         self._build(view.root(), deadline)
 
     def _build(self, root: Words, deadline: Deadline) -> None:
-        self.reachable = build(self.view, root, limit=self.limit, deadline=deadline)
+        self.reachable = build(self.view, root, limit=self.limit, numbers=self.numbers, deadline=deadline)
         self.iteration = self.iterate(self.beta, deadline)
 
     def iterate(self, beta: float, deadline: Deadline) -> ValueIteration:

@@ -71,8 +71,8 @@ def require(needed: float, what: str, instead: str) -> None:
     most = limit()
     if needed > most:
         raise TooLargeError(
-            f"{what} would need {text(needed)} of memory, and the limit is {text(most)}: {instead}, or allow more with "
-            f"{VARIABLE}."
+            f"{what} would need {text(needed)} of memory, and the limit is {text(most)}",
+            f"{instead}, or allow more with {VARIABLE}.",
         )
 
 

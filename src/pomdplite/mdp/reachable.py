@@ -6,6 +6,7 @@ all terminal states.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,7 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.components import Components, StateActions, arrange
 from pomdplite.mdp.distinct_steps import (
+    POOL,
     STEPS,
     DistinctSteps,
     allocate_steps,
@@ -127,33 +129,33 @@ class GrowingGraph(NamedTuple):
     state_actions: StateActions
 
 
-def build(view: KernelView, root: Words, *, limit: int = STATE_LIMIT, deadline: Deadline = NO_DEADLINE) -> Reachable:
-    """The graph of all states reachable from `root`. The model's numbers are checked along the way."""
+def build(
+    view: KernelView, root: Words, *, limit: int = STATE_LIMIT, numbers: float = math.inf,
+    deadline: Deadline = NO_DEADLINE,
+) -> Reachable:  # fmt: skip
+    """The graph of all states reachable from `root`, with up to so many numbers in its distinct steps.
+
+    The model's numbers are checked along the way.
+    """
     check = partial(deadline.check, f"{view.model.name}: listing its reachable states")
-    growing, distinct = _explore(view, root, limit, deadline, check)
+    growing, distinct = explore(view, root, limit, numbers, deadline, check)
+    if distinct.counts[POOL] > numbers:
+        raise TooLargeError(
+            f"{view.model.name}: the first {int(growing.counts[EXPANDED]):,} of its states have "
+            f"{int(distinct.counts[STEPS]):,} distinct steps with {int(distinct.counts[POOL]):,} probabilities to "
+            f"average over a belief, and a step has time for {int(numbers):,}."
+        )
     if growing.counts[STATES] > limit or growing.counts[EXPANDED] < growing.counts[STATES]:
         raise TooLargeError(f"{view.model.name} has more than {limit:,} reachable states.")
     return _finish(view, growing, distinct)
 
 
-def reward_range(view: KernelView, states: int = 2000, *, deadline: Deadline = NO_DEADLINE) -> tuple[float, float]:
-    """The smallest and the largest reward among the first reachable states."""
-    what, instead = f"{view.model.name}: finding the range of its rewards", "set the model's beta and return_range"
-    _, distinct = _explore(view, view.root(), states, deadline, partial(deadline.check, what, instead=instead))
-    offsets, low, high = view.kernel_model.offsets, np.inf, -np.inf
-    for r in range(int(distinct.counts[STEPS])):
-        component = distinct.component[r]
-        rewards = distinct.pool[distinct.at[r] : distinct.at[r] + offsets[component + 1] - offsets[component]]
-        low, high = min(low, float(rewards.min())), max(high, float(rewards.max()))
-    return low, high
-
-
-def _explore(
-    view: KernelView, root: Words, limit: int, deadline: Deadline, check: Callable[..., None]
+def explore(
+    view: KernelView, root: Words, limit: int, numbers: float, deadline: Deadline, check: Callable[..., None]
 ) -> tuple[GrowingGraph, DistinctSteps]:
-    """Expand states in the order of discovery until none is left or the limit is exceeded; `check` ends it in time.
+    """Expand states in the order of discovery until none is left, or states or the numbers of their steps are too many.
 
-    A single (s, a) with more next states than the limit exceeds it, too.
+    `check` ends it in time. A single (s, a) with more next states than the limit exceeds it, too.
     """
     model = view.kernel_model
     if abi.terminal(model, root.reshape(1, -1), 0):
@@ -162,13 +164,13 @@ def _explore(
     memory.require(
         graph_bytes(model, _FIRST_STATES, 8192), f"{view.model.name}: {_FIRST_STATES:,} of its states", _INSTEAD
     )
-    numbers = min(_MOST_FIRST_NUMBERS, 4 * model.actions * len(out.reward))  # so that few states are expanded twice
-    distinct, growing = allocate_steps(256, max(4096, numbers)), _allocate_graph(model, _FIRST_STATES, 8192)
+    first = min(_MOST_FIRST_NUMBERS, 4 * model.actions * len(out.reward))  # so that few states are expanded twice
+    distinct, growing = allocate_steps(256, max(4096, first)), _allocate_graph(model, _FIRST_STATES, 8192)
     growing.counts[:] = (2, 1, 0, 0)  # END counts as found and expanded
     growing.states[1] = root
     _fill_table(growing.states[:2], growing.table)
     clock, took = deadline.batches(), 0.0
-    while growing.counts[STATES] <= limit:
+    while growing.counts[STATES] <= limit and distinct.counts[POOL] <= numbers:
         expanded = int(growing.counts[EXPANDED])
         began = deadline.elapsed
         check(ahead=took)

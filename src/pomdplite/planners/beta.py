@@ -25,7 +25,7 @@ from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
-from pomdplite.mdp.reachable import reward_range
+from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.yardsticks import known_values

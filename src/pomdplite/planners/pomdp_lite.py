@@ -19,10 +19,10 @@ import numpy as np
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadline
-from pomdplite.mdp.distinct_steps import POOL
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
-from pomdplite.mdp.reachable import STATE_LIMIT, reward_range
+from pomdplite.mdp.reachable import STATE_LIMIT
+from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE
@@ -44,7 +44,8 @@ class PomdpLite(Planner):
     beta          weight of exploration; "auto" chooses it for the model by simulated episodes (planners/beta.py).
                   Default: the model's own, or "auto"
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
-                  paper's search on a tree; "auto": exact if the reachable states fit the step's budget, otherwise uct.
+                  paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
+                  otherwise uct; `choices` says why.
                   For a Population, "exact" means exact for the belief's particles
     time          time per step, in seconds; 0.1 by default
     sims          simulations per step, instead of time; the result then depends on the seed alone
@@ -83,6 +84,7 @@ class PomdpLite(Planner):
         beta = model.beta if beta is None else beta
         self.beta: float | None = None  # until it is chosen
         self._beta_origin = ""
+        self._not_exact = ""  # why "auto" searches
         if not isinstance(beta, str | None):
             self.beta, self._beta_origin = beta, origin
         if search_depth is not None and search_depth < 1:
@@ -122,6 +124,8 @@ class PomdpLite(Planner):
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
         solving = super().choices if isinstance(self.solver, UctSolver) else ("value iteration",)
+        if self._not_exact:
+            solving = (*solving, f"searches, since {self._not_exact}")
         return (f"β = {self.chosen_beta}", *solving)
 
     @property
@@ -147,8 +151,8 @@ class PomdpLite(Planner):
         if self.solver_name == "auto":
             try:
                 return self._exact_solver(beta, self.time or DEFAULT_SECONDS, Deadline(self.solve_time / 2, self.clock))
-            except TooLargeError:
-                pass
+            except TooLargeError as why:
+                self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
         return self._uct_solver(beta)
 
     def _exact_solver(self, beta: float, seconds: float | None, deadline: Deadline) -> MdpSolver:
@@ -157,10 +161,9 @@ class PomdpLite(Planner):
         if self.view.listed:
             limit = int(min(self.limit, _PAIRS_PER_SECOND * most / actions))
             found = ExactSolver(
-                self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit, deadline=deadline
-            )
-            if found.reachable.distinct.counts[POOL] > _NUMBERS_PER_SECOND * most:
-                raise TooLargeError(f"{self.model.name}: averaging its steps over a belief takes too long for a step.")
+                self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit,
+                numbers=_NUMBERS_PER_SECOND * most, deadline=deadline,
+            )  # fmt: skip
             found.reset(self.belief.probabilities, 0)
             return found
         steps = min(_PARTICLE_STEPS, _STEPS_PER_SECOND * most)

@@ -40,6 +40,7 @@ from pomdplite.planners.base import choose
 # Units of work, each some 3 ns: an exact solver's state-action is one.
 WORK = 1_500_000_000
 _SEARCHED_STEP = 120  # a step of UCT's simulations
+_SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
 _LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
 _PARTICLE = 300  # updating one particle
 _STEP = 2_000  # a step of an episode
@@ -116,6 +117,10 @@ class SearchedPolicy:
     def __init__(self, solver: UctSolver | PopulationSolver, beta: float) -> None:
         self._solver, self._beta, self.work = solver, float(beta), 0
         self._search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
+        model, self._expansion = solver.view.kernel_model, 0
+        if solver.view.listed:
+            likelihoods = (model.observations + 1) * int(np.max(np.diff(model.offsets)))
+            self._expansion = model.actions * max(0, likelihoods - _SMALL)
 
     def begin(self, belief: Belief, episode: int) -> None:
         """Begin with an empty graph and the episode's random numbers."""
@@ -126,7 +131,7 @@ class SearchedPolicy:
         """The values of the actions in s."""
         with _short(self._search):
             found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
-        self.work += _SEARCHED_STEP * found.steps
+        self.work += _SEARCHED_STEP * found.steps + self._expansion * found.simulations
         if isinstance(self._solver, PopulationSolver) and self._solver.iteration is not None:
             reachable = self._solver.iteration.reachable
             self.work += _LISTED_STEP * reachable.state_actions * len(reachable.view.table.theta)

@@ -15,7 +15,7 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp, momdp_form
-from pomdplite.mdp.reachable import reward_range
+from pomdplite.mdp.reward_range import reward_range
 from pomdplite.model.model import Model
 
 _STATE_LIMIT = 300_000  # values of x that are listed

@@ -14,7 +14,7 @@ from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
-from pomdplite.mdp.reachable import reward_range
+from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
