@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import pomdplite as pl
 from pomdplite import rng
-from pomdplite.model.compiled import draw_prior
 
 
 def boards(model: pl.Battleship) -> np.ndarray:
@@ -58,7 +57,7 @@ def shoot(belief: pl.Belief, truth: np.ndarray, shots: list[int]) -> np.ndarray:
 
 def test_prior_is_uniform_over_valid_boards():
     draws = np.zeros((20_000, MODEL.hidden.words), np.uint64)
-    draw_prior(MODEL.compiled_form.kernel_view().kernel_model, draws, len(draws), rng.stream(5))
+    MODEL.compiled_form.kernel_view().draw_prior(draws, rng.stream(5))
     names = {int((row << np.arange(25)).sum()): i for i, row in enumerate(BOARDS)}
     counts = np.bincount([names[int(d[0])] for d in draws], minlength=len(BOARDS))
     expected = len(draws) / len(BOARDS)

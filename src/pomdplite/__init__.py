@@ -36,6 +36,7 @@ from pomdplite.experiments import (
     tune,
 )
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
+from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden, Population, State, independent
 from pomdplite.model.tabular import tabular
@@ -70,6 +71,7 @@ __all__ = [
     "Battleship",
     "BayesOptimal",
     "Belief",
+    "Beta",
     "CategoricalBelief",
     "CheckReport",
     "Decision",
@@ -79,15 +81,18 @@ __all__ = [
     "EvaluationInterrupted",
     "FactoredBelief",
     "Finding",
+    "Gamma",
     "Grasp",
     "Hidden",
     "ImpossibleObservationError",
     "LightDark",
+    "LogNormal",
     "MdpSet",
     "MeanMdp",
     "Model",
     "ModelError",
     "ModelWorld",
+    "Normal",
     "NotConvergingError",
     "NotPomdpLiteError",
     "ParticleBelief",
@@ -112,6 +117,7 @@ __all__ = [
     "Tiger",
     "TooLargeError",
     "TuningResult",
+    "Uniform",
     "UnsuitableError",
     "UsageError",
     "World",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pomdplite.compile.jit import Words, kernel
+from pomdplite.compile.jit import Words, inner, kernel
 from pomdplite.errors import UsageError, shown
 
 # What a stream is used for; part of its name.
@@ -32,7 +32,7 @@ def uniform(stream: Words) -> float:
     return np.float64(mix(stream[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@kernel
+@inner
 def normal_quantile(u: float) -> float:
     """The number that a standard normal one stays below with probability u (Wichura 1988, algorithm AS 241).
 

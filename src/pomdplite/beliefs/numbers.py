@@ -6,8 +6,9 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import UsageError
-from pomdplite.model.spaces import Hidden, Population
+from pomdplite.model.spaces import Component, Distributed, Hidden, Population
 
+INTERVAL = (0.025, 0.975)  # the quantiles that show a number to people
 _ROUNDING = 1e-9  # of a sum of probabilities
 
 
@@ -67,7 +68,12 @@ def drawn_numbers(hidden: Population, theta: Words, weights: Floats) -> dict[str
 
 
 def field_marginals(hidden: Population, theta: Words, weights: Floats) -> list[Floats]:
-    """For each field of a Population: the probabilities of its names, or the mean of its number or numbers."""
+    """For each field of a Population: the probabilities of its names, or the mean of its number or numbers.
+
+    If it has distributions, for each number of θ: the probabilities of its listed values, or mean and 95 % interval.
+    """
+    if isinstance(hidden, Distributed):
+        return [_part_marginal(part, theta[:, word], weights) for word, part in enumerate(hidden.parts.values())]
     numbers, found = drawn_numbers(hidden, theta, weights), []
     for field in hidden.dtype.names or ():
         if field in numbers:
@@ -77,6 +83,16 @@ def field_marginals(hidden: Population, theta: Words, weights: Floats) -> list[F
             indices = _column(hidden, theta, field)[0].astype(np.int64)
             found.append(np.bincount(indices, weights, minlength=names).astype(np.float64))
     return found
+
+
+def _part_marginal(part: Component | None, words: Words, weights: Floats) -> Floats:
+    """The probabilities of a component's values; if it is continuous, its mean, 2.5 % and 97.5 % quantiles."""
+    if part is None:
+        numbers = Numbers(words.view(np.float64)[None], weights[None], ())
+        return np.array([numbers.mean(), *(numbers.quantile(q) for q in INTERVAL)])
+    kind = np.asarray(part.values).dtype.kind
+    values = words.view(np.float64) if kind == "f" else words.view(np.int64)
+    return np.array([weights[values == value].sum() for value in part.values])
 
 
 def _column(hidden: Population, theta: Words, field: str) -> Floats:

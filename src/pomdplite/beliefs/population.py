@@ -28,7 +28,7 @@ from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.budget import Clock
 from pomdplite.mdp.outcomes import Outcomes
 from pomdplite.mdp.sampling import History, distinct, history_log_probability, pick
-from pomdplite.model.compiled import KernelView, draw_prior
+from pomdplite.model.compiled import KernelView
 from pomdplite.model.records import from_words
 
 _FEW = 0.02  # share of the particles that is too small for a belief to rest on
@@ -96,8 +96,7 @@ class PopulationBelief(Belief):
         if self.view.listed:
             _draw_listed(model, self.view.table.prior, theta, stream)
         else:
-            draw_prior(model, theta, len(theta), stream)
-            self.view.raise_fault()
+            self.view.draw_prior(theta, stream)
 
     def _part_of_update(self, share: float) -> Clock:
         """A clock for this share of an update's time."""

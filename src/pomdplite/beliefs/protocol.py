@@ -104,7 +104,8 @@ class Belief(ABC):
         """P(θ₀ component = value) for each component.
 
         For a Population, the mean of the model's `summary`. Without one, an array for each field of θ: the
-        probabilities of its names, or the mean of its number or numbers.
+        probabilities of its names, or the mean of its number or numbers. Where `Hidden` has distributions, an array for
+        each number of θ: the probabilities of its listed values, or its mean and 2.5 % and 97.5 % quantiles.
         """
 
     @abstractmethod

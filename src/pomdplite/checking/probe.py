@@ -44,7 +44,7 @@ class Probe:
         if not isinstance(self.hidden, Population):
             return self.hidden.record(self.random_values())
         if len(self._draws) < _POOL:
-            self._draws.append(self.interpreted.prior(self.random))
+            self._draws.append(self.model.compiled_form.draw_hidden(self.random))
         return self._draws[int(uniform(self.random) * len(self._draws))]
 
     def random_values(self) -> list[int]:

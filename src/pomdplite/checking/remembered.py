@@ -11,7 +11,7 @@ from pathlib import Path
 from pomdplite.compile.cache import cache_folder
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
-from pomdplite.model.spaces import Hidden
+from pomdplite.model.spaces import Distributed, Hidden
 
 log = logging.getLogger("pomdplite")
 
@@ -57,5 +57,7 @@ def model_digest(model: Model) -> str | None:
         for component in model.hidden.components:
             found.update(repr((component.name, component.labels, component.values)).encode())
             found.update(component.prior.tobytes())
+    elif isinstance(model.hidden, Distributed):
+        found.update(model.hidden.identity.encode())
     found.update(to_words(model.state.dtype, model.initial_state()).tobytes())
     return found.hexdigest()[:32]

@@ -15,6 +15,7 @@ from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.reward_range import unobserved
 from pomdplite.model.model import Model
+from pomdplite.model.spaces import Distributed
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.problems import make_model
 from pomdplite.views import text
@@ -31,7 +32,7 @@ def show(problem: ProblemArgument) -> None:
     table = Table.grid(padding=(0, 2))
     for symbol, meaning, size in (
         ("|X|", "reachable observed states", _state_count(model)),
-        ("|Θ|", "hidden values", "not listed" if model.hidden.size is None else f"{model.hidden.size:,}"),
+        ("|Θ|", "hidden values", _hidden_count(model)),
         ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
         ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
         ("γ", "discount", f"{model.discount:g}"),
@@ -44,6 +45,12 @@ def show(problem: ProblemArgument) -> None:
     out.print(table, highlight=False)
     out.print()
     print_in_full(out, text.drawing(model, model.initial_state(), initial_belief(model).marginals()))
+
+
+def _hidden_count(model: Model) -> str:
+    if isinstance(model.hidden, Distributed):
+        return "; ".join(f"{name} {prior}" for name, prior in model.hidden.priors.items())
+    return "not listed" if model.hidden.size is None else f"{model.hidden.size:,}"
 
 
 def _default_beta(model: Model) -> str:

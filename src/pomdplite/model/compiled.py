@@ -14,10 +14,11 @@ from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import TooLargeError, UnsuitableError
+from pomdplite.model.distributions_kernels import draw_distributed
 from pomdplite.model.faults import raise_fault
 from pomdplite.model.hidden_table import JOINT_LIMIT, HiddenTable, hidden_table, population_table
 from pomdplite.model.records import from_words, to_words
-from pomdplite.model.spaces import Population
+from pomdplite.model.spaces import Distributed, Population
 from pomdplite.rng import stream
 
 if TYPE_CHECKING:
@@ -60,12 +61,20 @@ class CompiledModel:
         """Whether θ changes, deterministically."""
         return "evolve" in self.definition.functions
 
+    def draw_hidden(self, random: Words) -> Any:
+        """A record of θ drawn from the prior of a Population, without compiling the model's functions."""
+        hidden = self.model.hidden
+        if not isinstance(hidden, Distributed):
+            return self.interpreted.prior(random)
+        theta = np.zeros((1, hidden.words), np.uint64)
+        draw_distributed(hidden.table, theta, random)
+        return from_words(hidden.dtype, theta[0])
+
     def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
         """The model as kernels see it, with Θ listed jointly or component by component (default: if factored)."""
         if joint and isinstance(self.model.hidden, Population):
-            raise UnsuitableError(
-                f"{self.model.name}: this needs every hidden value listed, but hidden is a Population."
-            )
+            what = "has distributions" if isinstance(self.model.hidden, Distributed) else "is a Population"
+            raise UnsuitableError(f"{self.model.name}: this needs every hidden value listed, but hidden {what}.")
         if joint and self.factored and self.model.hidden.size > JOINT_LIMIT:
             raise TooLargeError(
                 f"{self.model.name}: this needs every joint value of the hidden parameter listed; there are "
@@ -78,9 +87,9 @@ class CompiledModel:
 
 
 @kernel
-def draw_prior(model: KernelModel, theta: Words, count: int, random: Words) -> None:
-    """Fill the first rows with draws from the prior."""
-    for t in range(count):
+def _draw_population(model: KernelModel, theta: Words, random: Words) -> None:
+    """Fill all rows by the model's `prior`."""
+    for t in range(theta.shape[0]):
         abi.prior(model, theta, t, random)
 
 
@@ -123,10 +132,18 @@ class KernelView:
             evolves=form.evolves,
             h_words=model.memory.words,
         )
+        view = cls(model, table, kernel_model)
         if isinstance(model.hidden, Population):
-            draw_prior(kernel_model, table.theta, len(table.theta), stream(0))
-            raise_fault(form)
-        return cls(model, table, kernel_model)
+            view.draw_prior(table.theta, stream(0))
+        return view
+
+    def draw_prior(self, theta: Words, random: Words) -> None:
+        """Fill all rows with draws from the prior of a Population."""
+        if isinstance(self.model.hidden, Distributed):
+            draw_distributed(self.model.hidden.table, theta, random)
+        else:
+            _draw_population(self.kernel_model, theta, random)
+            self.raise_fault()
 
     def present_form(self) -> "KernelView":
         """The same without maps: states are x alone, and hidden values are present ones (mixed observability)."""

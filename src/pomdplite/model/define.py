@@ -10,7 +10,7 @@ from pomdplite.compile.definition import Definition, Sizes, parameters
 from pomdplite.errors import ModelError
 from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Need
 from pomdplite.model.interface import METHODS, ModelInterface, Settings, defined
-from pomdplite.model.spaces import Hidden, Population, State
+from pomdplite.model.spaces import Distributed, Hidden, Population, State
 
 SETTINGS = tuple(Settings.__annotations__)
 
@@ -81,15 +81,25 @@ def _check_settings(model: Any) -> None:
 def _checked(model: Any, function: ModelFunction) -> Any:
     """The model's function, its arguments checked; None if the model does not define it and need not."""
     given, population = defined(model, function.name), isinstance(model.hidden, Population)
+    distributed = isinstance(model.hidden, Distributed)
     if given is None:
         if function.need is Need.ALWAYS:
             call = function.call(model.next_states)
             raise ModelError(f"{model.name} does not define {call}; see help(pomdplite.Model).")
         if function.need is Need.OBSERVATIONS and model.observations:
             raise ModelError(f"{model.name} names observations but does not define {function.call()}.")
-        if function.need is Need.POPULATION and population:
+        if function.need is Need.POPULATION and population and not distributed:
             raise ModelError(f"{model.name}.hidden is a Population, so the model must define {function.call()}.")
         return None
+    if distributed and function.name in ("prior", "move"):
+        raise ModelError(
+            f"{model.name} defines {function.name}, but the distributions in hidden already give the prior, and the "
+            "library moves their numbers itself."
+        )
+    if distributed and not function.for_population:
+        raise ModelError(
+            f"{model.name} defines {function.name}, but a hidden value with distributions is constant and whole."
+        )
     if population and not function.for_population:
         raise ModelError(f"{model.name} defines {function.name}, but the θ of a Population is constant and whole.")
     expected = function.passed(model.next_states)

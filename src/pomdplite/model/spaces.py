@@ -9,6 +9,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import ModelError, shown
+from pomdplite.model.distributions import Coordinate, Distribution, distribution_table
 from pomdplite.model.records import empty_record, record_dtype
 
 
@@ -109,6 +110,11 @@ def independent(count: int, values: Any, prior: Any = None) -> Independent:
     return Independent(int(count), values, prior)
 
 
+def _values_of(field: Any) -> Any:
+    """What a component of Hidden may be, or each of several."""
+    return field.values if isinstance(field, Independent) else field
+
+
 class Hidden:
     """The hidden parameter θ: one or more independent components, each with a finite set of values.
 
@@ -120,7 +126,18 @@ class Hidden:
         Hidden(rocks=independent(8, ("bad", "good")))
 
     In the model's functions theta.tiger is the index of a name, and theta.mass the number itself.
+
+    A component may also be a number with a distribution: Uniform, Normal, LogNormal, Beta or Gamma. The result is then
+    a `Distributed`:
+
+        Hidden(mass=Uniform(0.5, 2.0), kind=("cup", "bowl"))
     """
+
+    def __new__(cls, **fields: Any) -> Any:
+        """A Hidden, or a Distributed if a component has a distribution."""
+        if any(isinstance(_values_of(field), Distribution) for field in fields.values()):
+            return Distributed(**fields)
+        return super().__new__(cls)
 
     def __init__(self, **fields: Any) -> None:
         if not fields:
@@ -159,6 +176,8 @@ class Hidden:
                     "not both."
                 )
             prior, values = list(values.values()), tuple(values)
+        if isinstance(values, type) and issubclass(values, Distribution):
+            raise ModelError(f"Hidden component {name!r}: {values.__name__} needs its two parameters.")
         if not isinstance(values, Iterable) or isinstance(values, (str, set, frozenset)):
             raise ModelError(
                 f"Hidden component {name!r}: expected a tuple of values such as ('left', 'right'), got {values!r}."
@@ -248,11 +267,67 @@ class Population:
     def __init__(self, **fields: Any) -> None:
         if not fields:
             raise ModelError("Population needs the fields of θ, e.g. Population(cells=(np.uint64, 2)).")
-        layout = State(**fields)
-        self.dtype, self.words, self.describe = layout.dtype, layout.words, layout.describe
-        self.labels = layout.labels
+        self._layout = State(**fields)
+        self.dtype, self.words, self.labels = self._layout.dtype, self._layout.words, self._layout.labels
+
+    def describe(self, theta: Any) -> str:
+        """A hidden value as text."""
+        return self._layout.describe(theta)
 
     @property
     def size(self) -> None:
         """|Θ| is unknown."""
         return None
+
+
+class Distributed(Population):
+    """A hidden parameter with numbers given by distribution, as `Hidden` makes it; other components are listed values.
+
+    The library derives draws, densities and the belief, so the model defines neither `prior` nor `move`. Every number
+    or index of a name fills one word.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        self.parts: dict[str, Component | None] = {}  # each number of θ, word by word; None if it is continuous
+        self.priors: dict[str, str] = {}  # of each field, for people
+        self.labels: dict[str, tuple[str, ...]] = {}
+        formats: dict[str, Any] = {}
+        coordinates: list[Coordinate] = []
+        for name, field in fields.items():
+            values, several = _values_of(field), isinstance(field, Independent)
+            titles = [f"{name}[{i}]" for i in range(field.count)] if several else [name]
+            kind: Any = np.float64
+            if isinstance(values, Distribution):
+                if several and field.prior is not None:
+                    raise ModelError(f"Hidden component {name!r} has two priors: {values} and prior=.")
+                self.parts |= dict.fromkeys(titles)
+                coordinates += [Coordinate(values, np.zeros(0, np.uint64), np.zeros(0)) for _ in titles]
+                prior = str(values)
+            else:
+                listing = Hidden(**{name: field})
+                first = listing.components[0]
+                kind = np.float64 if np.asarray(first.values).dtype.kind == "f" else np.int64
+                stored = np.array(first.values, kind).view(np.uint64)
+                self.labels |= listing.labels
+                self.parts |= {c.name: c for c in listing.components}
+                coordinates += [Coordinate(None, stored, c.prior) for c in listing.components]
+                prior = " or ".join(first.labels)
+            formats[name] = (kind, (len(titles),)) if several else kind
+            self.priors[name] = f"{len(titles)} × {prior}" if several else prior
+        self.dtype = record_dtype(formats)
+        self.words = self.dtype.itemsize // 8
+        self.table = distribution_table(coordinates)
+
+    def describe(self, theta: Any) -> str:
+        """A hidden value as text: `mass=1.31 kind=cup`."""
+        parts = []
+        for name in self.dtype.names or ():
+            names = self.labels.get(name)
+            texts = [f"{v:.6g}" if names is None else names[v] for v in np.ravel(theta[name]).tolist()]
+            parts.append(f"{name}={texts[0] if np.ndim(theta[name]) == 0 else '[' + ', '.join(texts) + ']'}")
+        return " ".join(parts)
+
+    @property
+    def identity(self) -> str:
+        """Everything that the prior depends on, as text."""
+        return repr([self.priors, *(numbers.tolist() for numbers in self.table[1:])])

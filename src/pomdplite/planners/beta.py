@@ -55,7 +55,7 @@ _NOTHING = 1e-6  # of the value: what information is worth, up to rounding
 _LARGEST = WORK // 500  # state-actions of a graph on which candidates can be compared
 
 
-class Beta(NamedTuple):
+class ChosenBeta(NamedTuple):
     """The weight of exploration, and where it comes from."""
 
     value: float
@@ -65,12 +65,12 @@ class Beta(NamedTuple):
         return f"{self.value:g}: {self.origin}"
 
 
-def share_of_rewards(view: KernelView, deadline: Deadline) -> Beta:
+def share_of_rewards(view: KernelView, deadline: Deadline) -> ChosenBeta:
     """5 % of the range of rewards, or of the reward if all are equal."""
     low, high = reward_range(view, deadline=deadline)
     if low == high:
-        return Beta(SHARE * abs(low), f"{100 * SHARE:g}% of the reward, always {low:g}")
-    return Beta(SHARE * (high - low), f"{100 * SHARE:g}% of the range of rewards, {low:g} to {high:g}")
+        return ChosenBeta(SHARE * abs(low), f"{100 * SHARE:g}% of the reward, always {low:g}")
+    return ChosenBeta(SHARE * (high - low), f"{100 * SHARE:g}% of the range of rewards, {low:g} to {high:g}")
 
 
 class _Choice(NamedTuple):
@@ -80,13 +80,13 @@ class _Choice(NamedTuple):
     origin: str
     raced: bool  # whether it is the result of a race
 
-    def told(self, how: str) -> Beta:
+    def told(self, how: str) -> ChosenBeta:
         """The choice, with words on how it came about."""
         nothing = "; exploring earns no more" if self.beta == 0 else ""
-        return Beta(self.beta, f"{self.origin}{how}{nothing}" if self.raced else self.origin)
+        return ChosenBeta(self.beta, f"{self.origin}{how}{nothing}" if self.raced else self.origin)
 
 
-def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: Callable[[], float]) -> Beta:
+def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: Callable[[], float]) -> ChosenBeta:
     """The β that earns most with this solver: remembered, or found by a race, which uses the belief."""
     path, started = _path(belief, solver), now()
     known = None if path is None else _read(path)
@@ -96,7 +96,7 @@ def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: C
     try:
         found = _choose(belief, solver, share, deadline)
     except OutOfTimeError:  # depends on the machine, so it is not remembered
-        return Beta(
+        return ChosenBeta(
             share.value, f"{share.origin} (a choice takes longer than the {deadline.seconds:g} s of solve_time)"
         )
     if path is not None:
@@ -104,7 +104,7 @@ def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: C
     return found.told(f" in {now() - started:.1f} s")
 
 
-def _choose(belief: Belief, solver: MdpSolver, share: Beta, deadline: Deadline) -> _Choice:
+def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Deadline) -> _Choice:
     view, policy = belief.view, _policies(solver, deadline)
     if policy is None:
         return _Choice(share.value, f"{share.origin} (its graph is too large for a choice)", raced=False)

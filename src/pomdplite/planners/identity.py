@@ -9,7 +9,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.model.model import Model
-from pomdplite.model.spaces import Hidden
+from pomdplite.model.spaces import Distributed, Hidden
 from pomdplite.rng import stream, uniform
 
 _WALKS, _STEPS = 8, 12
@@ -19,9 +19,11 @@ _TOLERANCE = 1e-6  # relative: machines round differently
 def described(model: Model) -> dict[str, Any]:
     """The model's sizes and names, as JSON has them."""
     hidden = model.hidden
-    values = (
-        {c.name: [list(c.labels), c.prior.tolist()] for c in hidden.components} if isinstance(hidden, Hidden) else {}
-    )
+    values: dict[str, Any] = {}
+    if isinstance(hidden, Hidden):
+        values = {c.name: [list(c.labels), c.prior.tolist()] for c in hidden.components}
+    elif isinstance(hidden, Distributed):
+        values = {"prior": hidden.identity}
     return {
         "actions": list(map(str, model.actions)), "observations": list(map(str, model.observations)),
         "discount": float(model.discount), "horizon": int(model.episode_horizon),
@@ -60,4 +62,4 @@ def _walk(model: Model, random: Words) -> Floats:
 def _hidden_value(model: Model, random: Words) -> Any:
     if isinstance(model.hidden, Hidden):
         return model.hidden.record([int(uniform(random) * len(c)) for c in model.hidden.components])
-    return model.compiled_form.interpreted.prior(random)
+    return model.compiled_form.draw_hidden(random)

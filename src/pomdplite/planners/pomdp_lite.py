@@ -28,7 +28,7 @@ from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
-from pomdplite.planners.beta import AUTO, Beta, automatic_beta
+from pomdplite.planners.beta import AUTO, ChosenBeta, automatic_beta
 from pomdplite.planners.files import Computed
 
 SOLVERS = ("auto", "exact", "uct", "uct-tree")
@@ -129,11 +129,11 @@ class PomdpLite(Planner):
         return (f"β = {self.chosen_beta}", *solving)
 
     @property
-    def chosen_beta(self) -> Beta:
+    def chosen_beta(self) -> ChosenBeta:
         """β and where it comes from; before `prepare` only if it need not be chosen."""
         if self.beta is None:
             raise UsageError("β is chosen while the planner is prepared: call prepare() first.")
-        return Beta(self.beta, self._beta_origin)
+        return ChosenBeta(self.beta, self._beta_origin)
 
     def _computed(self) -> Computed:
         return {"origin": np.array(self._beta_origin)}

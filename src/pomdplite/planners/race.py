@@ -31,7 +31,6 @@ from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.sampling import pick, simulate
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.uct_solver import UctSolver
-from pomdplite.model.compiled import draw_prior
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Population
@@ -232,8 +231,7 @@ class Episodes:
         hidden, values = self._model.hidden, []
         if isinstance(hidden, Population):
             theta = np.zeros((1, hidden.words), np.uint64)
-            draw_prior(self.view.kernel_model, theta, 1, rng.stream(_SEED, episode, rng.RACE, rng.HIDDEN))
-            self.view.raise_fault()
+            self.view.draw_prior(theta, rng.stream(_SEED, episode, rng.RACE, rng.HIDDEN))
             return theta
         for number, component in enumerate(hidden.components):
             draw = rng.stream(_SEED, episode // _STRATA, rng.RACE, rng.HIDDEN, number)

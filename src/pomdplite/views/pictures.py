@@ -24,11 +24,11 @@ def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
         own(model, axes, x, marginals)
         return
     lines = belief_lines(model, marginals)
-    bars = [p if label is not None else 0.0 for _, label, p in lines]  # a mean is written, since it has no scale
+    bars = [p if label is not None else 0.0 for _, label, p, _ in lines]  # a mean is written, since it has no scale
     axes.barh(np.arange(len(lines)), bars, color=_REWARD)
     axes.set_yticks(
         np.arange(len(lines)),
-        [f"mean {name} = {p:.4g}" if label is None else f"{name} = {label}" for name, label, p in lines],
+        [f"mean {one.name} = {one.mean}" if one.label is None else f"{one.name} = {one.label}" for one in lines],
     )
     axes.set(xlim=(0, 1), xlabel="belief", title=model.describe_state(x))
     axes.invert_yaxis()

@@ -1,5 +1,6 @@
 """What commands print: maps, beliefs, decisions, evaluations and tunings."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
-from pomdplite.model.spaces import Population
+from pomdplite.model.spaces import Component, Distributed, Population
 from pomdplite.planners import Decision
 from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.views.grid import mark, mark_text, number_text
@@ -42,14 +43,33 @@ class BeliefLine(NamedTuple):
     name: str
     label: str | None  # the value that the number is the probability of; None: the number is a mean
     number: float
+    interval: tuple[float, float] | None = None  # which holds the hidden number with probability 95 %
+
+    @property
+    def mean(self) -> str:
+        """A mean as text; with an interval, to two digits of its width: `1.31 (1.22 … 1.40)`."""
+        if self.interval is None:
+            return f"{self.number:.4g}"
+        low, high = self.interval
+        if not 1e-9 < high - low < 1e9:
+            return f"{self.number:.4g} ({low:.4g} … {high:.4g})"
+        digits = max(0, 1 - math.floor(math.log10(high - low)))
+        return f"{self.number:.{digits}f} ({low:.{digits}f} … {high:.{digits}f})"
 
 
 def belief_lines(model: Model, marginals: list[Floats]) -> list[BeliefLine]:
     """A belief, number by number: probabilities, and for a Population also means."""
     hidden = model.hidden
+    summarised = defined(model, "summary") is not None and model.summary_size
+    if isinstance(hidden, Distributed) and not summarised:
+        return [
+            line
+            for (name, part), numbers in zip(hidden.parts.items(), marginals, strict=True)
+            for line in _part_lines(name, part, numbers)
+        ]
     if not isinstance(hidden, Population):
         named = [(c.name, c.labels) for c in hidden.components]
-    elif defined(model, "summary") is not None and model.summary_size:
+    elif summarised:
         named = [("summary", ())]
     else:
         named = [(field, hidden.labels.get(field, ())) for field in hidden.dtype.names or ()]
@@ -61,15 +81,26 @@ def belief_lines(model: Model, marginals: list[Floats]) -> list[BeliefLine]:
     return lines
 
 
+def _part_lines(name: str, part: Component | None, numbers: Floats) -> list[BeliefLine]:
+    """The probabilities of listed values, or a mean with its interval."""
+    if part is None:
+        mean, low, high = map(float, numbers)
+        return [BeliefLine(name, None, mean, (low, high))]
+    return [BeliefLine(name, label, float(p)) for label, p in zip(part.labels, numbers, strict=True)]
+
+
 def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
     """One bar per probability; means as numbers."""
     table = Table.grid(padding=(0, 2))
     lines = belief_lines(model, marginals)
-    for name, label, p in lines[:_MOST_BARS]:
-        if label is None:
-            table.add_row(escape(name), "mean", "", f"{p:.4g}")
+    for line in lines[:_MOST_BARS]:
+        name, label, p = escape(line.name), line.label, line.number
+        if label is not None:
+            table.add_row(name, escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f}%")
+        elif line.interval is not None:
+            table.add_row(name, line.mean, "", "")
         else:
-            table.add_row(escape(name), escape(label), Text("█" * round(_BAR * p), style="cyan"), f"{100 * p:.1f}%")
+            table.add_row(name, "mean", "", line.mean)
     if len(lines) > _MOST_BARS:
         table.add_row("…", f"{len(lines) - _MOST_BARS} more", "", "")
     return table

@@ -14,7 +14,6 @@ from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.mdp.outcomes import allocate_outcomes
 from pomdplite.mdp.sampling import pick, simulate
-from pomdplite.model.compiled import draw_prior
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.model.records import from_words, to_words
@@ -42,8 +41,7 @@ class ModelWorld(World):
         draw = rng.stream(seed, episode, rng.HIDDEN)
         if isinstance(hidden, Population):
             self._theta = np.zeros((1, hidden.words), np.uint64)
-            draw_prior(self._view.kernel_model, self._theta, 1, draw)
-            self._view.raise_fault()
+            self._view.draw_prior(self._theta, draw)
         else:
             values = tuple(int(pick(c.prior, len(c), rng.uniform(draw))) for c in hidden.components)
             self._theta = self._hidden_words(values)
