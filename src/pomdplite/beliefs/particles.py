@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.history import extended
 from pomdplite.beliefs.numbers import Numbers, Particle
-from pomdplite.beliefs.population import PopulationBelief, extended, population_model
+from pomdplite.beliefs.population import PopulationBelief, population_model
 from pomdplite.beliefs.protocol import find_outcome, view_of
 from pomdplite.beliefs.resampling import entropy, resample
 from pomdplite.compile.abi import KernelModel

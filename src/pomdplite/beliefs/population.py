@@ -19,15 +19,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.history import empty_history, weigh_history
+from pomdplite.beliefs.listed_moves import draw_listed, move_listed
 from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers, field_marginals, listed_numbers
 from pomdplite.beliefs.protocol import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Words, inner, kernel
+from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.budget import Clock
-from pomdplite.mdp.outcomes import Outcomes
-from pomdplite.mdp.sampling import History, distinct, history_log_probability, pick
+from pomdplite.mdp.sampling import History, distinct
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.records import from_words
 
@@ -94,7 +95,7 @@ class PopulationBelief(Belief):
         """Fill all rows with draws from the prior."""
         model = self.view.kernel_model
         if self.view.listed:
-            _draw_listed(model, self.view.table.prior, theta, stream)
+            draw_listed(model, self.view.table.prior, theta, stream)
         else:
             self.view.draw_prior(theta, stream)
 
@@ -120,7 +121,7 @@ class PopulationBelief(Belief):
         if self.view.listed:
             prior = self.view.table.prior
             for part in self._in_time(clock):
-                changed += _move_listed(model, self._history, prior, theta[part], sweeps, self._stream, self._buffer)
+                changed += move_listed(model, self._history, prior, theta[part], sweeps, self._stream, self._buffer)
                 tried += sweeps * len(theta[part])
         else:
             for part in (part for _ in range(sweeps) for part in self._in_time(clock)):
@@ -173,7 +174,7 @@ class PopulationBelief(Belief):
                     self._move(y, self._recovery_sweeps)
                 logs = np.full(self.count, -np.inf)
                 for part in self._in_time(self._part_of_update(_MOVING_SHARE)):
-                    _weigh_history(self.view.kernel_model, self._history, self._theta[part], logs[part], self._buffer)
+                    weigh_history(self.view.kernel_model, self._history, self._theta[part], logs[part], self._buffer)
                 self.view.raise_fault()
                 if logs.max() > -np.inf:
                     weights = np.exp(logs - logs.max())
@@ -245,30 +246,6 @@ def population_model(view: KernelView, rows: Words) -> KernelModel:
     return view.kernel_model._replace(theta=rows, offsets=np.array([0, len(rows) - 1, len(rows)], np.int64))
 
 
-def empty_history(view: KernelView) -> History:
-    """A history without steps, with room for an episode."""
-    room, x_words = view.model.episode_horizon, view.kernel_model.x_words
-    return History(
-        x=np.zeros((room, x_words), np.uint64), a=np.zeros(room, np.int64),
-        y=np.zeros((room, x_words), np.uint64), o=np.zeros(room, np.int64), steps=0, forgotten=0,
-    )  # fmt: skip
-
-
-def extended(history: History, x: Words, a: int, y: Words, o: int) -> History:
-    """The history with one more step. The shorter one stays valid, but only one of the two can be extended further."""
-    if history.steps == len(history.a):  # a world may outlast the model's episodes
-        x_rows, a_rows, y_rows, o_rows = (_doubled(rows) for rows in (history.x, history.a, history.y, history.o))
-        history = history._replace(x=x_rows, a=a_rows, y=y_rows, o=o_rows)
-    history.x[history.steps], history.y[history.steps] = x, y
-    history.a[history.steps], history.o[history.steps] = a, o
-    return history._replace(steps=history.steps + 1)
-
-
-def _doubled(rows: Any) -> Any:
-    """The array with as many empty rows again."""
-    return np.concatenate([rows, np.zeros_like(rows)])
-
-
 @kernel
 def _move_all(model: KernelModel, x: Words, theta: Words, stream: Words) -> int:
     """Apply the model's `move` to every particle; the number of changes."""
@@ -276,65 +253,6 @@ def _move_all(model: KernelModel, x: Words, theta: Words, stream: Words) -> int:
     for t in range(theta.shape[0]):
         changed += abi.move(model, x, 0, theta, t, stream)
     return changed
-
-
-@kernel
-def _move_listed(
-    model: KernelModel, history: History, prior: Floats, theta: Words, sweeps: int, stream: Words, out: Outcomes
-) -> int:
-    """Metropolis–Hastings: propose a value of one component from its prior; the number of changes."""
-    components, changed = model.offsets.shape[0] - 2, 0
-    for t in range(theta.shape[0]):
-        before = history_log_probability(model, history, theta, t, out)
-        for _ in range(sweeps):
-            for w in range(theta.shape[1]):
-                out.other[0, w] = theta[t, w]
-            _redraw(model, prior, int(rng.uniform(stream) * components), theta, t, stream)
-            same = True
-            for w in range(theta.shape[1]):
-                same = same and out.other[0, w] == theta[t, w]
-            if same:
-                continue
-            after = history_log_probability(model, history, theta, t, out)
-            u = rng.uniform(stream)
-            if (after == -np.inf and before == -np.inf) or (after > -np.inf and np.log(u) < after - before):
-                before = after
-                changed += 1
-            else:
-                for w in range(theta.shape[1]):
-                    theta[t, w] = out.other[0, w]
-    return changed
-
-
-@kernel
-def _draw_listed(model: KernelModel, prior: Floats, theta: Words, stream: Words) -> None:
-    """Independent draws of every component from its prior."""
-    none = model.offsets.shape[0] - 2
-    for t in range(theta.shape[0]):
-        for w in range(theta.shape[1]):
-            theta[t, w] = model.theta[model.offsets[none], w]
-        for c in range(none):
-            _redraw(model, prior, c, theta, t, stream)
-
-
-@inner
-def _redraw(model: KernelModel, prior: Floats, c: int, theta: Words, t: int, stream: Words) -> None:
-    """Replace component c of theta[t] by a draw from its prior."""
-    first, last = model.offsets[c], model.offsets[c + 1]
-    none = model.theta[model.offsets[model.offsets.shape[0] - 2]]
-    row = first + pick(prior[first:last], last - first, rng.uniform(stream))
-    for w in range(theta.shape[1]):
-        mask = np.uint64(0)  # the bits in which the values of this component differ
-        for other in range(first, last):
-            mask |= model.theta[other, w] ^ none[w]
-        theta[t, w] = (theta[t, w] & ~mask) | (model.theta[row, w] & mask)
-
-
-@kernel
-def _weigh_history(model: KernelModel, history: History, theta: Words, logs: Floats, out: Outcomes) -> None:
-    """The log probability of the history under each particle."""
-    for t in range(logs.shape[0]):
-        logs[t] = history_log_probability(model, history, theta, t, out)
 
 
 @kernel

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.history import extended
 from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.particles import PARTICLES
-from pomdplite.beliefs.population import PopulationBelief, extended, population_model
+from pomdplite.beliefs.population import PopulationBelief, population_model
 from pomdplite.beliefs.protocol import view_of
 from pomdplite.beliefs.resampling import entropy, resample, resample_equal
 from pomdplite.compile.abi import KernelModel

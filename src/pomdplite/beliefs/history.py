@@ -1,0 +1,42 @@
+"""The history that particles have to explain: its steps as they are added, and its probability under each particle."""
+
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import Floats, Words, kernel
+from pomdplite.mdp.outcomes import Outcomes
+from pomdplite.mdp.sampling import History, history_log_probability
+from pomdplite.model.compiled import KernelView
+
+
+def empty_history(view: KernelView) -> History:
+    """A history without steps, with room for an episode."""
+    room, x_words = view.model.episode_horizon, view.kernel_model.x_words
+    return History(
+        x=np.zeros((room, x_words), np.uint64), a=np.zeros(room, np.int64),
+        y=np.zeros((room, x_words), np.uint64), o=np.zeros(room, np.int64), steps=0, forgotten=0,
+    )  # fmt: skip
+
+
+def extended(history: History, x: Words, a: int, y: Words, o: int) -> History:
+    """The history with one more step. The shorter one stays valid, but only one of the two can be extended further."""
+    if history.steps == len(history.a):  # a world may outlast the model's episodes
+        x_rows, a_rows, y_rows, o_rows = (_doubled(rows) for rows in (history.x, history.a, history.y, history.o))
+        history = history._replace(x=x_rows, a=a_rows, y=y_rows, o=o_rows)
+    history.x[history.steps], history.y[history.steps] = x, y
+    history.a[history.steps], history.o[history.steps] = a, o
+    return history._replace(steps=history.steps + 1)
+
+
+def _doubled(rows: Any) -> Any:
+    """The array with as many empty rows again."""
+    return np.concatenate([rows, np.zeros_like(rows)])
+
+
+@kernel
+def weigh_history(model: KernelModel, history: History, theta: Words, logs: Floats, out: Outcomes) -> None:
+    """The log probability of the history under each particle."""
+    for t in range(logs.shape[0]):
+        logs[t] = history_log_probability(model, history, theta, t, out)
