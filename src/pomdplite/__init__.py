@@ -3,8 +3,10 @@
 from pomdplite.beliefs import (
     Belief,
     CategoricalBelief,
+    DrawnBelief,
     FactoredBelief,
     ParticleBelief,
+    QuadratureBelief,
     RejectionBelief,
     initial_belief,
 )
@@ -76,6 +78,7 @@ __all__ = [
     "CheckReport",
     "Decision",
     "Despot",
+    "DrawnBelief",
     "Episode",
     "Evaluation",
     "EvaluationInterrupted",
@@ -106,6 +109,7 @@ __all__ = [
     "Population",
     "ProgressListener",
     "Qmdp",
+    "QuadratureBelief",
     "RejectionBelief",
     "Results",
     "RockSample",

@@ -1,20 +1,25 @@
-"""Beliefs about the hidden parameter: one protocol, four kinds, and which one fits a model."""
+"""Beliefs about the hidden parameter: one protocol, six kinds, and which one fits a model."""
 
+from pomdplite.beliefs.drawn import DrawnBelief
 from pomdplite.beliefs.exact import CategoricalBelief, ExactBelief, FactoredBelief
 from pomdplite.beliefs.particles import PARTICLES, ParticleBelief
 from pomdplite.beliefs.protocol import Belief, view_of
+from pomdplite.beliefs.quadrature import QuadratureBelief, grids_fit
 from pomdplite.beliefs.rejection import RejectionBelief
 from pomdplite.errors import UnsuitableError
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
+from pomdplite.model.spaces import Distributed
 
 __all__ = [
     "PARTICLES",
     "Belief",
     "CategoricalBelief",
+    "DrawnBelief",
     "ExactBelief",
     "FactoredBelief",
     "ParticleBelief",
+    "QuadratureBelief",
     "RejectionBelief",
     "exact_belief",
     "initial_belief",
@@ -22,9 +27,13 @@ __all__ = [
 
 
 def initial_belief(model: Model | KernelView, particles: int = PARTICLES) -> Belief:
-    """The prior of a model: exact where its hidden values can be listed, else particles."""
+    """The prior of a model: exact where its hidden values can be listed or lie on a grid, else particles."""
     view = view_of(model)
-    return exact_belief(view) if view.listed else ParticleBelief(view, particles)
+    if view.listed:
+        return exact_belief(view)
+    if grids_fit(view.model.hidden):
+        return QuadratureBelief(view)
+    return (DrawnBelief if isinstance(view.model.hidden, Distributed) else ParticleBelief)(view, particles)
 
 
 def exact_belief(model: Model | KernelView) -> ExactBelief:

@@ -30,6 +30,14 @@ def extended(history: History, x: Words, a: int, y: Words, o: int) -> History:
     return history._replace(steps=history.steps + 1)
 
 
+def last_step(history: History) -> History:
+    """The last step of a history, as a history."""
+    last = slice(history.steps - 1, history.steps)
+    return history._replace(
+        x=history.x[last], a=history.a[last], y=history.y[last], o=history.o[last], steps=1, forgotten=0
+    )
+
+
 def _doubled(rows: Any) -> Any:
     """The array with as many empty rows again."""
     return np.concatenate([rows, np.zeros_like(rows)])

@@ -25,18 +25,27 @@ class Numbers(NamedTuple):
     values: Floats  # [entry, n]
     weights: Floats  # [entry, n]
     shape: tuple[int, ...]  # of the field
+    smooth: bool = False  # whether the values stand for the numbers around them, too
 
     def mean(self) -> Any:
         """The mean: a number, or an array for a field that is one."""
         return self._shaped((self.values * self.weights).sum(axis=1))
 
     def quantile(self, q: float) -> Any:
-        """The smallest value that is not exceeded with probability q: a number, or an array for a field that is one."""
+        """The smallest value that is not exceeded with probability q: a number, or an array for a field that is one.
+
+        Smooth values are interpolated.
+        """
         if not 0 <= q <= 1:
             raise UsageError(f"a quantile needs a probability from 0 to 1, not {q!r}.")
         found = np.zeros(len(self.values))
         for entry, (values, weights) in enumerate(zip(self.values, self.weights, strict=True)):
             values, weights = values[weights > 0], weights[weights > 0]
+            if self.smooth:
+                values, group = np.unique(values, return_inverse=True)
+                weights = np.bincount(group, weights)
+                found[entry] = np.interp(q, np.cumsum(weights) - weights / 2, values)
+                continue
             order = np.argsort(values, kind="stable")
             at = int(np.searchsorted(np.cumsum(weights[order]), q - _ROUNDING))
             found[entry] = values[order][min(at, len(order) - 1)]
@@ -57,23 +66,26 @@ def listed_numbers(hidden: Hidden, marginals: list[Floats]) -> dict[str, Numbers
     return found
 
 
-def drawn_numbers(hidden: Population, theta: Words, weights: Floats) -> dict[str, Numbers]:
-    """The fields of a Population with these draws."""
+def drawn_numbers(hidden: Population, theta: Words, weights: Floats, *, smooth: bool = False) -> dict[str, Numbers]:
+    """The fields of a Population with these draws; smooth: they are nodes of a grid over its continuous numbers."""
     found = {}
     for field in hidden.dtype.names or ():
         if field not in hidden.labels:
             values = _column(hidden, theta, field)
-            found[field] = Numbers(values, np.broadcast_to(weights, values.shape), hidden.dtype[field].shape)
+            between = smooth and isinstance(hidden, Distributed) and hidden.continuous(field)
+            found[field] = Numbers(values, np.broadcast_to(weights, values.shape), hidden.dtype[field].shape, between)
     return found
 
 
-def field_marginals(hidden: Population, theta: Words, weights: Floats) -> list[Floats]:
+def field_marginals(hidden: Population, theta: Words, weights: Floats, *, smooth: bool = False) -> list[Floats]:
     """For each field of a Population: the probabilities of its names, or the mean of its number or numbers.
 
     If it has distributions, for each number of θ: the probabilities of its listed values, or mean and 95 % interval.
     """
     if isinstance(hidden, Distributed):
-        return [_part_marginal(part, theta[:, word], weights) for word, part in enumerate(hidden.parts.values())]
+        return [
+            _part_marginal(part, theta[:, word], weights, smooth) for word, part in enumerate(hidden.parts.values())
+        ]
     numbers, found = drawn_numbers(hidden, theta, weights), []
     for field in hidden.dtype.names or ():
         if field in numbers:
@@ -85,10 +97,10 @@ def field_marginals(hidden: Population, theta: Words, weights: Floats) -> list[F
     return found
 
 
-def _part_marginal(part: Component | None, words: Words, weights: Floats) -> Floats:
+def _part_marginal(part: Component | None, words: Words, weights: Floats, smooth: bool) -> Floats:
     """The probabilities of a component's values; if it is continuous, its mean, 2.5 % and 97.5 % quantiles."""
     if part is None:
-        numbers = Numbers(words.view(np.float64)[None], weights[None], ())
+        numbers = Numbers(words.view(np.float64)[None], weights[None], (), smooth)
         return np.array([numbers.mean(), *(numbers.quantile(q) for q in INTERVAL)])
     kind = np.asarray(part.values).dtype.kind
     values = words.view(np.float64) if kind == "f" else words.view(np.int64)

@@ -1,7 +1,8 @@
 """What both particle filters share: the particles, their history, resampling, moves, and recovery.
 
 Resampling copies particles. Moves then make the copies differ again: steps of a Markov chain that leaves the posterior
-unchanged. For a Population the chain is the model's own `move`; for a listed Θ it proposes a new value of one component
+unchanged. For a Population the chain is the model's own `move`, or that of drawn_moves.py if it has distributions; for
+a listed Θ it proposes a new value of one component
 from its prior and accepts it according to the likelihood of the history (Metropolis–Hastings).
 
 If no particle explains a step, the filter moves the previous particles, and then new draws from the prior, until some
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.beliefs.drawn_moves import Weighed, adapted_chain, move_drawn
 from pomdplite.beliefs.history import empty_history, weigh_history
 from pomdplite.beliefs.listed_moves import draw_listed, move_listed
 from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers, field_marginals, listed_numbers
@@ -31,6 +33,7 @@ from pomdplite.mdp.budget import Clock
 from pomdplite.mdp.sampling import History, distinct
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.records import from_words
+from pomdplite.model.spaces import Distributed
 
 _FEW = 0.02  # share of the particles that is too small for a belief to rest on
 _MOVING_SHARE = 0.5  # of an update's time
@@ -77,11 +80,20 @@ class PopulationBelief(Belief):
     @property
     def notes(self) -> tuple[str, ...]:
         """The recoveries of this episode, and the step at which the belief rested on the fewest particles, if few."""
-        if self._fewest_effective is None:
-            return tuple(self._notes)
-        effective, step = self._fewest_effective
-        few = f"step {step} left {effective:.0f} effective particles of {self.count}; use more particles"
-        return (*self._notes, few)
+        notes = [*self._notes]
+        if self._fewest_effective is not None:
+            effective, step = self._fewest_effective
+            notes.append(f"step {step} left {effective:.0f} effective particles of {self.count}; use more particles")
+        if self._history.steps and self._never_moves:
+            notes.append("the particles are never renewed; define move, or use Hidden with distributions")
+        return tuple(notes)
+
+    @property
+    def _never_moves(self) -> bool:
+        """Whether neither the model nor the library can move a particle."""
+        model = self.view.model
+        known = self.view.listed or isinstance(model.hidden, Distributed)
+        return not known and "move" not in model.compiled_form.definition.functions
 
     def _note_effective(self, effective: float) -> None:
         """Keep the step that left the fewest effective particles, if these are few."""
@@ -123,12 +135,25 @@ class PopulationBelief(Belief):
             for part in self._in_time(clock):
                 changed += move_listed(model, self._history, prior, theta[part], sweeps, self._stream, self._buffer)
                 tried += sweeps * len(theta[part])
+        elif isinstance(self.view.model.hidden, Distributed):
+            for part in self._in_time(clock):
+                changed += self._move_distributed(theta[part], sweeps)
+                tried += sweeps * len(theta[part])
         else:
             for part in (part for _ in range(sweeps) for part in self._in_time(clock)):
                 changed += _move_all(model, x.reshape(1, -1), theta[part], self._stream)
                 tried += len(theta[part])
         self.view.raise_fault()
         return changed / max(1, tried)
+
+    def _move_distributed(self, theta: Words, sweeps: int) -> int:
+        """Move these particles this many times; the number of changes."""
+        model, stream = self.view.kernel_model, self._stream
+        equal, history = np.full(self.count, 1.0 / self.count), self._history
+        chain = adapted_chain(self.view, self._theta, equal, history, history._replace(steps=0))
+        particles = Weighed(theta, np.zeros(len(theta)), np.zeros(len(theta)))
+        weigh_history(model, self._history, theta, particles.earlier, self._buffer)
+        return move_drawn(model, chain, particles, sweeps, stream, self._buffer)
 
     # ------------------------------------------------------------------ recovery
 
@@ -225,20 +250,26 @@ class PopulationBelief(Belief):
 
     def _mean(self, theta: Words, weights: Floats) -> list[Floats]:
         """P(component = value) for each component; for a Population, the mean of the model's summary, or by field."""
-        model, hidden = self.view.model, self.view.model.hidden
+        hidden = self.view.model.hidden
         if not self.view.listed:
-            size = model.summary_size
-            if "summary" not in model.compiled_form.definition.functions or size == 0:
-                return field_marginals(hidden, theta, weights)
-            mean = np.zeros(size)
-            _mean_summary(self.view.kernel_model, theta, weights, mean, np.zeros(size))
-            self.view.raise_fault()
-            return [mean]
+            return drawn_marginals(self.view, theta, weights)
         marginals = [np.zeros(len(component)) for component in hidden.components]
         for row, weight in zip(theta, weights, strict=True):
             for marginal, i in zip(marginals, hidden.indices(from_words(hidden.dtype, row)), strict=True):
                 marginal[i] += weight
         return marginals
+
+
+def drawn_marginals(view: KernelView, theta: Words, weights: Floats, *, smooth: bool = False) -> list[Floats]:
+    """The mean of the model's summary over weighted draws, or their marginals by field."""
+    model = view.model
+    size = model.summary_size
+    if "summary" not in model.compiled_form.definition.functions or size == 0:
+        return field_marginals(model.hidden, theta, weights, smooth=smooth)
+    mean = np.zeros(size)
+    _mean_summary(view.kernel_model, theta, weights, mean, np.zeros(size))
+    view.raise_fault()
+    return [mean]
 
 
 def population_model(view: KernelView, rows: Words) -> KernelModel:

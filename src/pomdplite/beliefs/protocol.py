@@ -23,6 +23,12 @@ from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 
 
+class StepNote(str):
+    """A note on a single decision: the notes of an episode leave it out."""
+
+    __slots__ = ()
+
+
 class Belief(ABC):
     """A distribution over the hidden parameter.
 

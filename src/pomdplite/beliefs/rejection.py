@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.beliefs.history import extended
+from pomdplite.beliefs.history import extended, last_step
 from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.particles import PARTICLES
 from pomdplite.beliefs.population import PopulationBelief, population_model
@@ -112,14 +112,10 @@ class RejectionBelief(PopulationBelief):
 
     def _stepped(self, theta: Words) -> Words:
         """Present values before the history's last step as they are after it."""
-        after, last = theta.copy(), self._history_of_last_step()
+        after, last = theta.copy(), last_step(self._history)
         if self.kernel_model.evolves:
             replay(self.kernel_model, last, after, self._buffer)
         return after
-
-    def _history_of_last_step(self) -> History:
-        history, last = self._history, slice(self._history.steps - 1, self._history.steps)
-        return history._replace(x=history.x[last], a=history.a[last], y=history.y[last], o=history.o[last], steps=1)
 
     def _adopt(self, y: Words, weights: Floats) -> None:
         self._theta[:] = self._theta[resample(weights, self._stream)]

@@ -50,6 +50,11 @@ class Distribution:
         """The logarithm of the factor that makes the density of the unconstrained number integrate to one."""
         return 0.0
 
+    @property
+    def mode(self) -> float:
+        """Where the density of the unconstrained number is highest."""
+        return 0.0
+
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{value:g}' for value in vars(self).values())})"
 
@@ -68,6 +73,11 @@ class Uniform(Distribution):
         if not math.isfinite(self.high - self.low) or math.nextafter(self.low, self.high) >= self.high:
             raise self._wrong(f"the numbers from {self.low!r} to {self.high!r} cannot be told apart in 64 bits")
 
+    @property
+    def log_constant(self) -> float:
+        """−log √(2π)."""
+        return -0.5 * math.log(2 * math.pi)
+
 
 @dataclass(frozen=True)
 class Normal(Distribution):
@@ -84,6 +94,11 @@ class Normal(Distribution):
     def log_constant(self) -> float:
         """−log(sd √(2π))."""
         return -math.log(self.sd) - 0.5 * math.log(2 * math.pi)
+
+    @property
+    def mode(self) -> float:
+        """That of a normal number, or of the logarithm of a log-normal one."""
+        return self.mean
 
 
 @dataclass(frozen=True)
@@ -114,6 +129,11 @@ class Beta(Distribution):
         """−log B(a, b)."""
         return math.lgamma(self.a + self.b) - math.lgamma(self.a) - math.lgamma(self.b)
 
+    @property
+    def mode(self) -> float:
+        """The logit of the mean."""
+        return math.log(self.a / self.b)
+
 
 @dataclass(frozen=True)
 class Gamma(Distribution):
@@ -131,6 +151,11 @@ class Gamma(Distribution):
         """−log Γ(shape)."""
         return -math.lgamma(self.shape)
 
+    @property
+    def mode(self) -> float:
+        """The logarithm of the mean."""
+        return math.log(self.shape * self.scale)
+
 
 class DistributionTable(NamedTuple):
     """The coordinates of θ, each of which fills one word: the continuous ones, then the listed ones."""
@@ -141,6 +166,7 @@ class DistributionTable(NamedTuple):
     one: Floats  # [coordinate] first parameter
     two: Floats  # [coordinate] second parameter
     log_constant: Floats  # [coordinate]
+    mode: Floats  # [coordinate] of the unconstrained number
     first: Ints  # [coordinate + 1] the first of a listed coordinate's values
     values: Words  # [value] the word of each listed value
     weights: Floats  # [value] its prior probability
@@ -167,6 +193,7 @@ def distribution_table(coordinates: list[Coordinate]) -> DistributionTable:
         one=np.array([one for one, _ in parameters]),
         two=np.array([two for _, two in parameters]),
         log_constant=np.array([0.0 if d is None else d.log_constant for d in distributions]),
+        mode=np.array([0.0 if d is None else d.mode for d in distributions]),
         first=np.concatenate([[0], np.cumsum([len(c.values) for c in ordered])]).astype(np.int64),
         values=np.concatenate([c.values for c in ordered]).astype(np.uint64),
         weights=np.concatenate([c.weights for c in ordered]).astype(np.float64),

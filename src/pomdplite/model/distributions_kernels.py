@@ -1,8 +1,8 @@
 """Draws and densities of hidden numbers given by distribution.
 
-Each number has an unconstrained form z, any real number: the logit of its place in the interval for Uniform and Beta,
-the logarithm for LogNormal and Gamma, the number itself for Normal. Numbers are drawn, and Markov chains and grids
-work, in terms of z; densities are those of z, so they contain the Jacobian of the transformation.
+Each number has an unconstrained form z, any real number: the normal quantile of its place in the interval for Uniform,
+the logit for Beta, the logarithm for LogNormal and Gamma, the number itself for Normal. Numbers are drawn, and Markov
+chains and grids work, in terms of z; densities are those of z, so they contain the Jacobian of the transformation.
 """
 
 import math
@@ -47,8 +47,7 @@ def redraw_listed(table: DistributionTable, c: int, theta: Words, t: int, stream
 def _draw_unconstrained(table: DistributionTable, c: int, stream: Words) -> float:
     kind, one, two = table.kind[c], table.one[c], table.two[c]
     if kind == UNIFORM:
-        u = max(uniform(stream), _TINY)
-        return math.log(u / (1.0 - u))
+        return normal_quantile(uniform(stream))
     if kind == BETA:
         return _draw_log_gamma(one, stream) - _draw_log_gamma(two, stream)
     if kind == GAMMA:
@@ -87,7 +86,7 @@ def set_coordinate(table: DistributionTable, c: int, z: float, theta: Words, t: 
     if kind == NORMAL:
         x = z
     elif kind == UNIFORM:
-        x = one + (two - one) * _logistic(z)
+        x = one + (two - one) * (0.5 * math.erfc(-z / math.sqrt(2.0)))
         x = min(max(x, np.nextafter(one, two)), np.nextafter(two, one))
     elif kind == BETA:
         x = min(max(_logistic(z), _SMALLEST), _BELOW_ONE)
@@ -103,8 +102,10 @@ def unconstrained(table: DistributionTable, c: int, theta: Words, t: int) -> flo
     x = theta[t].view(np.float64)[table.word[c]]
     if kind == NORMAL:
         return x
-    if kind == UNIFORM:
-        return math.log(x - one) - math.log(two - x)
+    if kind == UNIFORM:  # from the nearer end, where it is more precise
+        if two - x < x - one:
+            return -normal_quantile((two - x) / (two - one))
+        return normal_quantile((x - one) / (two - one))
     if kind == BETA:
         return math.log(x) - math.log1p(-x)
     return math.log(x)
@@ -118,7 +119,7 @@ def log_prior(table: DistributionTable, z: Floats, i: int) -> float:
         kind, one, two = table.kind[c], table.one[c], table.two[c]
         total += table.log_constant[c]
         if kind == UNIFORM:
-            total -= _log1p_exp(z[i, c]) + _log1p_exp(-z[i, c])
+            total -= 0.5 * z[i, c] ** 2
         elif kind == BETA:
             total -= two * _log1p_exp(z[i, c]) + one * _log1p_exp(-z[i, c])
         elif kind == GAMMA:
@@ -129,14 +130,14 @@ def log_prior(table: DistributionTable, z: Floats, i: int) -> float:
     return total
 
 
-@inner
+@kernel
 def prior_log_densities(table: DistributionTable, z: Floats, logs: Floats) -> None:
     """`log_prior` of every row."""
     for i in range(z.shape[0]):
         logs[i] = log_prior(table, z, i)
 
 
-@inner
+@kernel
 def to_unconstrained(table: DistributionTable, theta: Words, z: Floats) -> None:
     """The unconstrained form of the continuous coordinates of every row."""
     for t in range(theta.shape[0]):
@@ -144,7 +145,7 @@ def to_unconstrained(table: DistributionTable, theta: Words, z: Floats) -> None:
             z[t, c] = unconstrained(table, c, theta, t)
 
 
-@inner
+@kernel
 def from_unconstrained(table: DistributionTable, z: Floats, theta: Words) -> None:
     """Write the continuous coordinates of every row; the listed ones stay as they are."""
     for t in range(theta.shape[0]):

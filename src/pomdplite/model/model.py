@@ -25,7 +25,7 @@ class Model(ModelInterface):
     """A POMDP-lite. Subclass it and give the paper's tuple:
 
     state         X: `State(...)`, the layout of the observed state x
-    hidden        Θ: `Hidden(...)`, the hidden components, their values and prior; or `Population(...)`
+    hidden        Θ: `Hidden(...)`, the hidden components, their values or distributions; or `Population(...)`
     actions       A: names; functions see the number a
     observations  O: names; may be empty
     discount      γ, at most 1

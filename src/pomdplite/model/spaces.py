@@ -327,6 +327,10 @@ class Distributed(Population):
             parts.append(f"{name}={texts[0] if np.ndim(theta[name]) == 0 else '[' + ', '.join(texts) + ']'}")
         return " ".join(parts)
 
+    def continuous(self, field: str) -> bool:
+        """Whether a field has a distribution."""
+        return self.parts.get(field, self.parts.get(f"{field}[0]")) is None
+
     @property
     def identity(self) -> str:
         """Everything that the prior depends on, as text."""

@@ -167,7 +167,7 @@ class PomdpLite(Planner):
             found.reset(self.belief.probabilities, 0)
             return found
         steps = min(_PARTICLE_STEPS, _STEPS_PER_SECOND * most)
-        limit = int(min(self.limit, steps / (actions * self.particles)))
+        limit = int(min(self.limit, steps / (actions * (len(self.belief.probabilities) - 1))))
         solver = PopulationSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
         solver.solve(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         if seconds is not None:

@@ -47,13 +47,13 @@ class BeliefLine(NamedTuple):
 
     @property
     def mean(self) -> str:
-        """A mean as text; with an interval, to two digits of its width: `1.31 (1.22 … 1.40)`."""
+        """A mean as text; with an interval, to two or three digits of its width: `1.31 (1.22 … 1.40)`."""
         if self.interval is None:
             return f"{self.number:.4g}"
         low, high = self.interval
         if not 1e-9 < high - low < 1e9:
             return f"{self.number:.4g} ({low:.4g} … {high:.4g})"
-        digits = max(0, 1 - math.floor(math.log10(high - low)))
+        digits = max(0, math.ceil(1.2 - math.log10(high - low)))
         return f"{self.number:.{digits}f} ({low:.{digits}f} … {high:.{digits}f})"
 
 

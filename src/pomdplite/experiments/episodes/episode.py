@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pomdplite import rng
+from pomdplite.beliefs.protocol import StepNote
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import ImpossibleObservationError
 from pomdplite.planners.base import Decision, Planner
@@ -76,7 +77,7 @@ def run_episode(
         decision = planner.decide()
         seconds += planner.now() - started
         if decision.notes:
-            notes.update(dict.fromkeys(decision.notes))
+            notes.update(dict.fromkeys(note for note in decision.notes if not isinstance(note, StepNote)))
         simulations += decision.solution.simulations
         model_steps += decision.solution.steps
         x, before = (planner.state, planner.belief.marginals()) if on_step else (None, [])
