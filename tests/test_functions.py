@@ -97,7 +97,7 @@ def test_one_entry_in_the_table_is_all_that_a_new_function_needs(tmp_path):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 def test_stubs_agree_with_the_table(function):
     stub = getattr(pl.Model, function.name)
-    assert tuple(inspect.signature(stub).parameters) == tuple(function.passed(next_states=1))
+    assert tuple(inspect.signature(stub).parameters) == tuple(function.passed())
     assert inspect.getdoc(stub).splitlines()[0] == function.doc
     assert function.call() in pl.Model.__doc__ and function.doc in pl.Model.__doc__
 

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "pomdplite"
 LAYERS = (
     ("errors", "compile.jit", "compile.storage"),
     ("rng",),
-    ("model.distributions", "model.functions", "model.records", "model.spaces"),
+    ("model.distributions", "model.functions", "model.records", "model.spaces", "model.readings"),
     ("compile",),
     ("model",),
     ("mdp",),

@@ -40,7 +40,8 @@ from pomdplite.experiments import (
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
 from pomdplite.model.model import Model
-from pomdplite.model.spaces import Hidden, Population, State, independent
+from pomdplite.model.readings import Gaussian, Reading
+from pomdplite.model.spaces import Angle, Hidden, Population, State, independent
 from pomdplite.model.tabular import tabular
 from pomdplite.planners import (
     PLANNERS,
@@ -70,6 +71,7 @@ __all__ = [
     "PLANNERS",
     "PROBLEMS",
     "WORLDS",
+    "Angle",
     "Battleship",
     "BayesOptimal",
     "Belief",
@@ -85,6 +87,7 @@ __all__ = [
     "FactoredBelief",
     "Finding",
     "Gamma",
+    "Gaussian",
     "Grasp",
     "Hidden",
     "ImpossibleObservationError",
@@ -110,6 +113,7 @@ __all__ = [
     "ProgressListener",
     "Qmdp",
     "QuadratureBelief",
+    "Reading",
     "RejectionBelief",
     "Results",
     "RockSample",

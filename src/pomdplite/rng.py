@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pomdplite.compile.jit import Words, inner, kernel
+from pomdplite.compile.jit import Floats, Words, inner, kernel
 from pomdplite.errors import UsageError, shown
 
 # What a stream is used for; part of its name.
@@ -67,6 +67,17 @@ def normal_quantile(u: float) -> float:
                     + 7.86869131145613259100e-4) * r + 1.48753612905344062910e-2) * r + 1.36929880922735805310e-1) * r
                  + 5.99832206555887937690e-1) * r + 1.0  # fmt: skip
     return math.copysign(above / below, q)
+
+
+@inner
+def noise_from(u: float, count: int, into: Floats) -> None:
+    """Fill the first `count` places with independent standard normal numbers, all derived from the uniform number u."""
+    bits = np.uint64(u * 9007199254740992.0)
+    for k in range(count):
+        if k > 0:
+            u = np.float64(mix(bits + np.uint64(k) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11))
+            u *= 1.0 / 9007199254740992.0
+        into[k] = normal_quantile(u)
 
 
 def checked_seed(seed: Any) -> int:

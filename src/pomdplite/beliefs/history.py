@@ -14,9 +14,10 @@ from pomdplite.model.compiled import KernelView
 def empty_history(view: KernelView) -> History:
     """A history without steps, with room for an episode."""
     room, x_words = view.model.episode_horizon, view.kernel_model.x_words
+    seen_words = x_words + view.kernel_model.z_words
     return History(
         x=np.zeros((room, x_words), np.uint64), a=np.zeros(room, np.int64),
-        y=np.zeros((room, x_words), np.uint64), o=np.zeros(room, np.int64), steps=0, forgotten=0,
+        y=np.zeros((room, seen_words), np.uint64), o=np.zeros(room, np.int64), steps=0, forgotten=0,
     )  # fmt: skip
 
 

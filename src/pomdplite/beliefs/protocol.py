@@ -73,14 +73,14 @@ class Belief(ABC):
         shared = (self.view, self.view.kernel_model)
         return copy.deepcopy(self, {id(part): part for part in shared})
 
-    def update(self, x: Any, a: int | str, y: Any, o: int | str | None) -> None:
-        """Condition on having taken action a in x, arrived in y and observed o.
+    def update(self, x: Any, a: int | str, y: Any, o: Any) -> None:
+        """Condition on having taken action a in x, arrived in y and observed o, an observation or a reading.
 
         Raises ImpossibleObservationError, and leaves the belief as it was, if no hypothesis explains the step.
         """
         model = self.view.model
-        before, after = (to_words(model.state.dtype, model.state_record(state)) for state in (x, y))
-        self._advance(before, model.action_index(a), after, model.observation_index(o))
+        before = to_words(model.state.dtype, model.state_record(x))
+        self._advance(before, model.action_index(a), *model.seen_words(y, o))
 
     @abstractmethod
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
@@ -149,6 +149,7 @@ class Belief(ABC):
 
     def expected_change(self, x: Any, a: int | str) -> float:
         """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1."""
+        self.view.require_listed("the expected change of a belief")
         b, _, e = self._outcomes_under_belief(x, a)
         return float(expected_l1_change(b, self._buffer.likelihood[:e, : len(b)]))
 
@@ -166,6 +167,8 @@ class Belief(ABC):
 
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         """Fill the buffer for (s, a): component, number of next states, number of (next state, observation) pairs."""
+        if self.kernel_model.noise.numbers > 0:
+            self.view.require_listed("a list of next states")
         while True:
             component, k, e = outcomes(self.kernel_model, s.reshape(1, -1), 0, a, self._buffer)
             if k != FULL:

@@ -58,11 +58,14 @@ def _ask(probe: Probe, hint: ModelFunction, given: dict[str, Any], where: str) -
     return probe.call(hint.name, probe.interpreted.calls[hint.name], *(given[name] for name in names), where=where)
 
 
-def _draw_step(probe: Probe, x: Any, theta: Any, a: int) -> tuple[Any, Any, int]:
+def _draw_step(probe: Probe, x: Any, theta: Any, a: int) -> tuple[Any, Any, Any]:
     """A random next state, with its hidden value and observation."""
-    branches = probe.interpreted.transition(x, theta, a)
+    calls = probe.interpreted.calls
+    branches = probe.interpreted.transition(x, theta, a, calls["transition"].normals(probe.random))
     y = branches[_draw(probe, [p for _, p in branches])][0]
     later = probe.interpreted.evolve(x, theta, a)
+    if probe.model.reading is not None:
+        return y, later, probe.interpreted.reading(y, later, a, calls["observation"].normals(probe.random))
     return y, later, _draw(probe, probe.interpreted.observation(y, later, a))
 
 

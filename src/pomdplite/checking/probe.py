@@ -7,6 +7,7 @@ from pomdplite.checking.report import CheckReport
 from pomdplite.compile.faults import FunctionFault
 from pomdplite.model.faults import explained, fault_text
 from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Population
 from pomdplite.rng import stream, uniform
 
@@ -36,6 +37,12 @@ class Probe:
             message = explained(self.model.compiled_form, error)
             self.report.add(f"{name} RAISED", f"{name} raised {type(error).__name__} at {where}: {message}")
         return None
+
+    def seen(self, y: Any, theta: Any, a: int) -> Any:
+        """What Z gives in y: the probabilities of observations, or the words of the mean of the reading."""
+        if self.model.reading is None:
+            return self.interpreted.observation(y, theta, a)
+        return to_words(self.model.reading.dtype, self.interpreted.reading(y, theta, a))
 
     # ------------------------------------------------------------------ hidden values
 

@@ -50,10 +50,10 @@ def check_step(probe: Probe, x: Any, theta: Any, a: int, component: int) -> Chec
     for y, p in branches:
         if p == 0:
             continue
-        z = probe.call("observation", run.observation, y, later, a, where=where)
+        z = probe.call("observation", probe.seen, y, later, a, where=where)
         if z is None:
             return None
-        if not np.array_equal(z, run.observation(y, later, a)):
+        if not np.array_equal(z, probe.seen(y, later, a)):
             probe.report.add("reproducible", f"observation gives different numbers for the same arguments at {where}.")
         likelihoods.append(z)
     return CheckedStep(reward, branches, words, likelihoods)
@@ -129,7 +129,7 @@ def check_dependence(probe: Probe, x: Any, a: int, component: int, values: list[
     run = probe.interpreted
     try:
         reward, branches, later = (f(x, theta, a) for f in (run.reward, run.transition, run.evolve))
-        likelihoods = [run.observation(y, later, a) for y, p in branches if p != 0]
+        likelihoods = [probe.seen(y, later, a) for y, p in branches if p != 0]
     except Exception as error:  # noqa: BLE001  whatever the user's code raises is the finding
         where = probe.place(x, theta, a)
         probe.report.add("raises", f"a function raised {type(error).__name__} at {where}: {error}")

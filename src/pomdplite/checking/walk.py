@@ -15,7 +15,7 @@ from pomdplite.compile.addresses import SLOTS
 from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, inlined, inner, kernel
 from pomdplite.mdp.hash_table import empty_table, row_slot
-from pomdplite.rng import uniform
+from pomdplite.rng import noise_from, uniform
 
 # Why the walk returned.
 FINISHED, PAUSED, FAULT_FOUND = range(3)
@@ -46,12 +46,15 @@ class Walk(NamedTuple):
     theta: Words  # [2, theta_words] θ, and θ with the components redrawn that do not matter
     later: Words  # [2, theta_words] the same after the step
     later_again: Words  # [1, theta_words]
-    y: Words  # [next_states, x_words]
+    y: Words  # [next_states, x_words + z_words]
     y_again: Words
+    next: Words  # [1, x_words] a next state without its reading
     p: Floats  # [next_states]
     p_again: Floats
     z: Floats  # [observations + 1]
     z_again: Floats
+    reading: Words  # [1, words of a reading and of its noise]
+    noise: Floats  # [random numbers of a step or of a reading]
 
 
 def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, random: Words) -> Walk:
@@ -69,12 +72,15 @@ def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, ra
         theta=np.zeros((2, theta_words), np.uint64),
         later=np.zeros((2, theta_words), np.uint64),
         later_again=np.zeros((1, theta_words), np.uint64),
-        y=np.zeros((model.next_states, model.x_words), np.uint64),
-        y_again=np.zeros((model.next_states, model.x_words), np.uint64),
+        y=np.zeros((model.next_states, model.x_words + model.z_words), np.uint64),
+        y_again=np.zeros((model.next_states, model.x_words + model.z_words), np.uint64),
+        next=np.zeros((1, model.x_words), np.uint64),
         p=np.zeros(model.next_states),
         p_again=np.zeros(model.next_states),
         z=np.zeros(model.observations + 1),
         z_again=np.zeros(model.observations + 1),
+        reading=np.zeros_like(model.reading.scratch),
+        noise=np.zeros(max(1, model.noise.numbers, model.reading.numbers)),
     )
     walk.states[0] = start
     walk.table[row_slot(walk.states, walk.table, walk.states, 0)] = 0
@@ -154,16 +160,26 @@ def _try(model: KernelModel, walk: Walk, s: int, a: int, component: int, value: 
     walk.counts[CALLS] += 1
     if abi.reward(model, walk.states, s, walk.theta, 0, a) != abi.reward(model, walk.states, s, walk.theta, 1, a):
         _note_difference(model, walk, s, a)
-    abi.transition(model, walk.states, s, walk.theta, 0, a, walk.y, walk.p)
-    abi.transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, walk.p_again)
+    if model.noise.numbers > 0:
+        noise_from(uniform(walk.random), model.noise.numbers, walk.noise)
+        abi.sampled_transition(model, walk.states, s, walk.theta, 0, a, walk.y, walk.noise)
+        abi.sampled_transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, walk.noise)
+        walk.p[0], walk.p_again[0] = 1.0, 1.0
+    else:
+        abi.transition(model, walk.states, s, walk.theta, 0, a, walk.y, walk.p)
+        abi.transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, walk.p_again)
     for i in range(model.next_states):
-        if walk.p[i] != walk.p_again[i] or (walk.p[i] > 0.0 and not _same(walk.y, walk.y_again, i)):
+        same = _same(walk.y, walk.y_again, i, model.x_words)
+        if walk.p[i] != walk.p_again[i] or (walk.p[i] > 0.0 and not same):
             _note_difference(model, walk, s, a)
     _evolve(model, walk, s, a, component, row)
     for i in range(model.next_states):
         if walk.p[i] > 0.0 and not abi.faulty(model):
             _observe(model, walk, s, a, i)
-            _add_state(walk, i)
+            # Where every step leads to a new state, about two of them are followed: deep rather than wide.
+            pending = walk.counts[FOUND] > s + 1
+            if model.noise.numbers == 0 or not pending or uniform(walk.random) * model.actions * values < 1.0:
+                _add_state(walk, i)
 
 
 @inner
@@ -217,6 +233,15 @@ def _evolve(model: KernelModel, walk: Walk, s: int, a: int, component: int, row:
 @inner
 def _observe(model: KernelModel, walk: Walk, s: int, a: int, i: int) -> None:
     """Z in the next state y[i] under both θ."""
+    if model.z_words > 0:
+        noise_from(uniform(walk.random), model.reading.numbers, walk.noise)
+        for t in range(2):
+            abi.sampled_reading(model, walk.y, i, walk.later, t, a, walk.noise)
+            for w in range(walk.reading.shape[1]):
+                if t == 1 and walk.reading[0, w] != model.reading.scratch[0, w]:
+                    _note_difference(model, walk, s, a)
+                walk.reading[0, w] = model.reading.scratch[0, w]
+        return
     abi.observation(model, walk.y, i, walk.later, 0, a, walk.z, 0)
     abi.observation(model, walk.y, i, walk.later, 1, a, walk.z_again, 0)
     for o in range(model.observations + 1):
@@ -233,8 +258,8 @@ def _note_difference(model: KernelModel, walk: Walk, s: int, a: int) -> None:
 
 
 @inlined
-def _same(rows: Words, others: Words, i: int) -> bool:
-    for w in range(rows.shape[1]):
+def _same(rows: Words, others: Words, i: int, words: int) -> bool:
+    for w in range(words):
         if rows[i, w] != others[i, w]:
             return False
     return True
@@ -243,7 +268,9 @@ def _same(rows: Words, others: Words, i: int) -> bool:
 @inner
 def _add_state(walk: Walk, i: int) -> None:
     """Add the next state y[i], if it is new and there is space."""
-    slot = row_slot(walk.states, walk.table, walk.y, i)
+    for w in range(walk.next.shape[1]):
+        walk.next[0, w] = walk.y[i, w]
+    slot = row_slot(walk.states, walk.table, walk.next, 0)
     if walk.table[slot] >= 0:
         return
     number = walk.counts[FOUND]
@@ -251,7 +278,7 @@ def _add_state(walk: Walk, i: int) -> None:
         walk.counts[LEFT_OUT] = 1
         return
     for w in range(walk.states.shape[1]):
-        walk.states[number, w] = walk.y[i, w]
+        walk.states[number, w] = walk.next[0, w]
     walk.table[slot] = number
     walk.counts[FOUND] = number + 1
 

@@ -9,7 +9,8 @@ from rich.table import Table
 from pomdplite.beliefs import initial_belief
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import ProblemArgument
-from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.errors import TooLargeError
+from pomdplite.experiments.episodes.players import CANNOT_PLAN
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
@@ -34,7 +35,7 @@ def show(problem: ProblemArgument) -> None:
         ("|X|", "reachable observed states", _state_count(model)),
         ("|Θ|", "hidden values", _hidden_count(model)),
         ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
-        ("|O|", "observations", f"{len(model.observations)}: {_shortened(model.observations)}"),
+        ("|O|", "observations", _observations(model)),
         ("γ", "discount", f"{model.discount:g}"),
         ("β", "exploration weight by default", _default_beta(model)),
         ("", "episode limit", f"{model.episode_horizon:,} steps"),
@@ -59,13 +60,17 @@ def _default_beta(model: Model) -> str:
         try:
             with err.status("choosing β"):
                 planner.prepare()
-        except (NotConvergingError, TooLargeError) as error:
+        except CANNOT_PLAN as error:
             return f"none: {error}"
     return str(planner.chosen_beta)
 
 
 def _state_count(model: Model) -> str:
     view = model.compiled_form.kernel_view()
+    if view.kernel_model.noise.numbers > 0:
+        return "not counted: a step leads to any of infinitely many"
+    if model.reading is not None:
+        return "not counted: observations are readings"
     if not view.listed:
         return "not counted: the hidden values are not listed"
     note = ", including how the hidden value has changed" if model.compiled_form.evolves else ""
@@ -75,6 +80,12 @@ def _state_count(model: Model) -> str:
             return f"{count:,} (all terminal states counted as one){note}"
     except TooLargeError:
         return f"more than {_MAX_COUNTED_STATES:,}{note}"
+
+
+def _observations(model: Model) -> str:
+    if model.reading is not None:
+        return f"a reading: {', '.join(model.reading.dtype.names or ())}"
+    return f"{len(model.observations)}: {_shortened(model.observations)}"
 
 
 def _shortened(names: Sequence[object], most: int = 12) -> str:

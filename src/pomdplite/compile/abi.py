@@ -8,9 +8,12 @@ functions, and supply defaults. Slots, signatures and calls are derived from the
 
 from typing import NamedTuple
 
+import numpy as np
+
 from pomdplite.compile.addresses import SLOTS, address, call
 from pomdplite.compile.faults import ARGUMENTS, KIND, SLOT, FaultKind
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner
+from pomdplite.compile.noise import Noise, add_noise
 
 OBSERVATION, TERMINAL, LEGAL, EVOLVE, HEURISTIC, POLICY, MOVE, UPPER, PREFERRED, REMEMBER = (
     SLOTS[name]
@@ -38,6 +41,9 @@ class KernelModel(NamedTuple):
     observations: int  # observation number `observations` is null, "no observation"
     evolves: bool  # θ changes (deterministically)
     h_words: int  # words of the memory of the hints
+    z_words: int  # words of a reading; 0 if observations are listed
+    noise: Noise  # of steps; count 0 if next states are listed
+    reading: Noise  # of readings
 
 
 # A record is row i of a table of words: x and y of tables of states (s starts with x), θ of model.theta or of a table
@@ -77,7 +83,49 @@ def note_fault(model: KernelModel, kind: int, slot: int, x: Words, i: int, theta
 @inlined
 def transition(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, p: Floats) -> int:
     """T: write the next states of (x, θ, a) into the rows of y and their probabilities into p; return how many."""
-    return call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), address(p, 0))
+    count = call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), address(p, 0))
+    if y.shape[1] > model.x_words and count > 1:
+        _make_room(model.x_words, y, count)
+    return count
+
+
+@inner
+def _make_room(x_words: int, y: Words, count: int) -> None:
+    """Move next states that lie one behind the other into the rows of y, which have room for a reading."""
+    width = y.shape[1]
+    for i in range(count - 1, 0, -1):
+        for w in range(x_words - 1, -1, -1):
+            at = i * x_words + w
+            y[i, w] = y[at // width, at % width]
+
+
+@inner
+def sampled_transition(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, u: Floats) -> None:
+    """T with noise: write the next state that the standard normal numbers u lead to into y[0]."""
+    noise = model.noise
+    if not noise.gaussian:
+        call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), address(u, 0))
+        return
+    spread = address(noise.scratch, 0) + np.uint64(8 * model.x_words)
+    call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), spread)
+    add_noise(noise, y, 0, noise.scratch, u)
+
+
+@inner
+def sampled_reading(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int, u: Floats) -> None:
+    """Z with readings: write the reading in y[j] that the standard normal numbers u lead to behind that state.
+
+    It stays in model.reading.scratch, too, with its standard deviations or random numbers.
+    """
+    noise, row = model.reading, model.reading.scratch
+    if not noise.gaussian:
+        for k in range(noise.numbers):
+            row.view(np.float64)[0, model.z_words + k] = u[k]
+    call.observation(model.functions, address(y, j), address(theta, t), a, address(row, 0))
+    if noise.gaussian:
+        add_noise(noise, row, 0, row, u)
+    for w in range(model.z_words):
+        y[j, model.x_words + w] = row[0, w]
 
 
 @inlined

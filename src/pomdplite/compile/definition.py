@@ -10,7 +10,10 @@ import numpy as np
 from pomdplite.compile.addresses import data_address
 from pomdplite.compile.faults import record_words
 from pomdplite.compile.jit import Ints, Words
+from pomdplite.compile.noise import nodes
 from pomdplite.errors import ModelError
+from pomdplite.model.functions import FUNCTIONS, Form
+from pomdplite.model.readings import NoiseLayout
 
 
 class Sizes(NamedTuple):
@@ -26,7 +29,9 @@ class Sizes(NamedTuple):
 # Behind the sizes, the block holds the addresses of memory that wrappers use.
 FAULT = len(Sizes._fields)  # the fault record (faults.py)
 NEXT, CHANCE = FAULT + 1, FAULT + 2  # the next states and their probabilities, for a reward that depends on them
-HEADER = FAULT + 3
+SPREAD, READING_SPREAD = FAULT + 3, FAULT + 4  # standard deviations as declared, of the next state and of the reading
+NODES, NODE_WEIGHTS = FAULT + 5, FAULT + 6  # random numbers that stand for all, for a reward that depends on them
+HEADER = FAULT + 7
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,10 @@ class Definition:
     state: np.dtype[Any]
     theta: np.dtype[Any]
     memory: np.dtype[Any]  # what hints remember of the history
+    reading: np.dtype[Any] | None  # None if observations are listed
+    noise: NoiseLayout  # of steps
+    reading_noise: NoiseLayout
+    angles: dict[str, tuple[str, ...]]  # by layout, the fields that hold angles
     functions: dict[str, Callable[..., Any]]  # as the user wrote them, by name, in the order of their slots
     extended: frozenset[str]  # the functions that take their optional arguments
     bounds_check: bool  # whether compiled functions check their indices
@@ -47,7 +56,18 @@ class Definition:
     @property
     def layouts(self) -> dict[str, np.dtype[Any]]:
         """The layouts of records by name, as in faults.py."""
-        return {"state": self.state, "hidden": self.theta, "memory": self.memory}
+        reading = {} if self.reading is None else {"reading": self.reading}
+        return {"state": self.state, "hidden": self.theta, "memory": self.memory, **reading}
+
+    @property
+    def averaged(self) -> frozenset[str]:
+        """The functions that depend on the next state, so that their wrappers take a mean over it."""
+        return frozenset(f.name for f in FUNCTIONS if f.optional and f.name in self.extended)
+
+    @property
+    def form(self) -> Form:
+        """What decides which arguments the functions take."""
+        return Form(self.sizes.next_states, self.noise.form, self.reading_noise.form)
 
 
 @dataclass(frozen=True)
@@ -61,14 +81,20 @@ class Parameters:
     layout: tuple[tuple[str, str, int], ...]  # name, dtype, dimensions
 
 
-def parameters(constants: dict[str, Any], sizes: Sizes, words_of: Mapping[str, int]) -> Parameters:
+def parameters(
+    constants: dict[str, Any], sizes: Sizes, words_of: Mapping[str, int], noises: tuple[NoiseLayout, NoiseLayout]
+) -> Parameters:
     """Lay out the model's numbers and numeric arrays for kernels; anything else is left out.
 
-    words_of: the words of the layouts "state", "hidden" and "memory".
+    words_of: the words of the layouts "state", "hidden" and "memory", and of "reading" if there is one; noises: of
+    steps and of readings.
     """
     values: dict[str, Any] = {}
     fault = np.zeros(record_words(words_of), np.uint64)
-    scratch = np.zeros((sizes.next_states, words_of["state"]), np.uint64), np.zeros(sizes.next_states)
+    scratch = (
+        np.zeros((sizes.next_states, words_of["state"]), np.uint64), np.zeros(max(sizes.next_states, noises[0].count)),
+        *(np.array(noise.sds) for noise in noises), *nodes(noises[0].count),
+    )  # fmt: skip
     words: list[int] = [*sizes, *(data_address(memory) for memory in (fault, *scratch))]
     layout: list[tuple[str, str, int]] = []
     for name, constant in sorted(constants.items()):

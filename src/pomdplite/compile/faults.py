@@ -37,13 +37,14 @@ class FaultKind(IntEnum):
     NO_ACTION = 9  # no action is legal in a state that is not terminal
     DOMAIN = 10  # evolve gave a value that is not in Θ
     DIFFERS = 11  # two calls that must agree do not
+    SPREAD = 12  # a standard deviation that is negative or not finite, found by the wrappers
 
 
 _PROBABILITY, _NEGATIVE, _SUM = (int(k) for k in (FaultKind.PROBABILITY, FaultKind.NEGATIVE, FaultKind.SUM))
 
 _RECORDS = {
     Kind.STATE: "state", Kind.HIDDEN: "hidden", Kind.MOVED_HIDDEN: "hidden", Kind.MEMORY: "memory",
-    Kind.UPDATED_MEMORY: "memory",
+    Kind.UPDATED_MEMORY: "memory", Kind.READING: "reading", Kind.OBSERVATION: "reading",
 }  # fmt: skip
 
 
@@ -54,7 +55,7 @@ class Place(NamedTuple):
     kind: Kind
     at: int  # its first word
     words: int
-    layout: str | None  # of a record: "state", "hidden" or "memory"
+    layout: str | None  # of a record: "state", "hidden", "memory" or "reading"
 
 
 def places(function: ModelFunction, words: Mapping[str, int]) -> list[Place]:
@@ -64,6 +65,7 @@ def places(function: ModelFunction, words: Mapping[str, int]) -> list[Place]:
         if kind in OUTPUTS or kind is Kind.STREAM:
             continue
         layout = _RECORDS.get(kind)
+        layout = layout if layout in words else None  # an observation is a number where there are no readings
         size = words[layout] if layout else 1
         found.append(Place(name, kind, at, size, layout))
         at += size

@@ -4,18 +4,17 @@ A wrapper turns addresses into what the user's function sees, calls it, and chec
 first fault it fills the fault record; after any fault it makes its outputs harmless (faults.py).
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numba
-import numpy as np
 from numba import types
 
-from pomdplite.compile.definition import CHANCE, FAULT, HEADER, NEXT, Definition, Sizes
+from pomdplite.compile.definition import CHANCE, FAULT, HEADER, NEXT, NODE_WEIGHTS, NODES, Definition
 from pomdplite.compile.faults import KIND, NUMBER, SLOT, FaultKind, places
+from pomdplite.compile.noise import nodes
+from pomdplite.compile.passing import Passing, not_finite, passing_of, size_of
 from pomdplite.compile.record_types import InputRecord, OutputRecord
 from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Returns
-from pomdplite.model.records import float_fields
 
 
 def module_text(definition: Definition) -> str:
@@ -43,6 +42,7 @@ def module_text(definition: Definition) -> str:
         "    put_float, put_int,",
         ")",
         "from pomdplite.compile.faults import distribution_fault, likelihood_fault",
+        *(["from pomdplite.compile.noise import wrapped"] if any(definition.angles.values()) else []),
         "from pomdplite.compile.storage import cfunc",
         f'Parameters = namedtuple("Parameters", "{names}")',
         "@njit",
@@ -55,157 +55,30 @@ def module_text(definition: Definition) -> str:
     return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True)
-class _Passing:
-    """How a wrapper passes one argument to the user's function."""
-
-    value: str | None  # an expression; None: not passed
-    before: tuple[str, ...] = ()  # statements before the call
-    check: tuple[str, ...] = ()  # statements after it that may set `kind` and `number`
-    after: tuple[str, ...] = ()  # ... and then, if there was no fault
-    harmless: tuple[str, ...] = ()  # ... or if there was one
-    result: str | None = None  # what the wrapper then returns, where the user's function returns nothing
-
-
-_INPUTS = {Kind.STATE: "STATE", Kind.HIDDEN: "THETA", Kind.MEMORY: "MEMORY"}
-_OUTPUTS = {Kind.DRAWN_HIDDEN: "THETA", Kind.MOVED_HIDDEN: "THETA", Kind.UPDATED_MEMORY: "MEMORY"}
-
-
-def _passing(definition: Definition, function: ModelFunction, name: str, kind: Kind) -> _Passing:
-    """Derived from the kind of the argument; variables in the wrapper carry the argument's name."""
-    if kind is Kind.PARAMETERS:
-        return _Passing("parameters(m)")
-    if kind in _INPUTS:
-        return _Passing(f"input_at({name}, {_INPUTS[kind]})")
-    if kind in _OUTPUTS:
-        return _record(definition, name, kind)
-    if kind is Kind.STREAM:
-        return _Passing(f"array_at({name}, (1,), np.uint64)")
-    if kind is Kind.NEXT_STATES:
-        return _next_states(definition, name, _argument(function, Kind.STATE))
-    if kind is Kind.NEXT_HIDDEN:
-        return _next_hidden(definition, name, _argument(function, Kind.HIDDEN))
-    if kind is Kind.PROBABILITIES:
-        if definition.sizes.next_states == 1:
-            return _Passing(None, before=(f"put_float({name}, 0, 1.0)",))
-        return _Passing(
-            f"{name}_values",
-            before=(*_floats(name, "next_states"), f"{name}_values[:] = 0.0"),
-            check=(f"kind, number = distribution_fault({name}_values)",),
-            harmless=(f"{name}_values[:] = 0.0", f"{name}_values[0] = 1.0"),
-        )
-    if kind is Kind.LIKELIHOODS:
-        return _Passing(
-            f"{name}_values[:{name}_count]",
-            before=(*_floats(name, "observations", " + 1"), f"{name}_values[:] = 0.0"),
-            check=(f"kind, number = likelihood_fault({name}_values)",),
-            harmless=(f"{name}_values[:] = 0.0", f"{name}_values[{name}_count] = 1.0"),
-        )
-    if kind is Kind.SUMMARY:
-        check = (f"for i in range({name}_count):", *_not_finite(f"{name}_values[i]", FaultKind.RECORD, "    "))
-        return _Passing(f"{name}_values", _floats(name, "summary"), check, harmless=(f"{name}_values[:] = 0.0",))
-    if kind is Kind.ACTION_FLAGS:
-        before = (*_floats(name, "actions"), f"{name}_values[:] = 0.0", f"{name}_set = 0")
-        after = (f"for i in range({name}_count):", f"    if {name}_values[i] > 0.0:", f"        {name}_set += 1")
-        return _Passing(
-            f"{name}_values", before, after=after, harmless=(f"{name}_values[:] = 0.0",), result=f"{name}_set"
-        )
-    return _Passing(name)  # a number
-
-
-def _argument(function: ModelFunction, kind: Kind) -> str:
-    return next(name for name, found in function.arguments.items() if found is kind)
-
-
-def _floats(name: str, size: str, more: str = "") -> tuple[str, ...]:
-    """Statements that make an array of one of the model's sizes."""
-    return f"{name}_count = {_size(size)}", f"{name}_values = array_at({name}, ({name}_count{more},), np.float64)"
-
-
-def _size(name: str) -> str:
-    """One of the model's sizes, in its block."""
-    return f"int_at(m, {Sizes._fields.index(name)})"
-
-
-def _record(definition: Definition, name: str, kind: Kind) -> _Passing:
-    dtype = definition.memory if kind is Kind.UPDATED_MEMORY else definition.theta
-    record = f"output_at({name}, {_OUTPUTS[kind]})"
-    harmless: tuple[str, ...] = ()
-    if kind is Kind.DRAWN_HIDDEN:
-        harmless = tuple(f"put_int({name}, {w}, 0)" for w in range(dtype.itemsize // 8))
-    return _Passing(record, check=tuple(_check_record(dtype, record)), harmless=harmless)
-
-
-def _next_states(definition: Definition, name: str, source: str) -> _Passing:
-    words, dtype = definition.state.itemsize // 8, definition.state
-    several = definition.sizes.next_states > 1
-    copy: tuple[str, ...] = (f"copy_words({name}, 0, {source}, {words})",)
-    if several:
-        copy = (f"for i in range({name}_count):", f"    copy_words({name}, {words} * i, {source}, {words})")
-    before = (
-        f"{name}_count = {_size('next_states')}" if several else f"{name}_count = 1",
-        *copy,
-        f"{name}_records = outputs_at({name}, ({name}_count,), STATE)"
-        if several
-        else f"{name}_record = output_at({name}, STATE)",
-    )
-    record = f"{name}_records[i]" if several else f"{name}_record"
-    loop, indent = ([f"for i in range({name}_count):"], "    ") if several else ([], "")
-    check = [indent + line for line in _check_record(dtype, record)]
-    clear = [indent + line for line in _clear_negative_zeros(dtype, record)]
-    value = f"{name}_records" if several else f"{name}_record"
-    return _Passing(
-        value, before, tuple(loop + check if check else []), tuple(loop + clear if clear else []), copy,
-        f"{name}_count",
-    )  # fmt: skip
-
-
-def _next_hidden(definition: Definition, name: str, source: str) -> _Passing:
-    words, record = definition.theta.itemsize // 8, f"{name}_record"
-    copy = (f"copy_words({name}, 0, {source}, {words})",)
-    before = (*copy, f"{record} = output_at({name}, THETA)")
-    check, clear = _check_record(definition.theta, record), _clear_negative_zeros(definition.theta, record)
-    return _Passing(record, before, tuple(check), tuple(clear), copy)
-
-
-def _check_record(dtype: np.dtype[Any], record: str) -> list[str]:
-    """Statements that find a number in a record that is not finite."""
-    lines = []
-    for field in float_fields(dtype):
-        if dtype[field].ndim == 0:
-            lines += _not_finite(f"{record}.{field}", FaultKind.RECORD)
-        else:
-            lines += [f"for v in {record}.{field}.flat:", *_not_finite("v", FaultKind.RECORD, "    ")]
-    return lines
-
-
-def _not_finite(value: str, kind: FaultKind, indent: str = "") -> list[str]:
-    return [f"{indent}if not np.isfinite({value}):", f"{indent}    kind, number = {int(kind)}, np.float64({value})"]
-
-
-def _clear_negative_zeros(dtype: np.dtype[Any], record: str) -> list[str]:
-    return [
-        f"{record}.{field} = {record}.{field} + 0.0" if dtype[field].ndim == 0 else f"{record}.{field}[:] += 0.0"
-        for field in float_fields(dtype)
-    ]
-
-
 # What a wrapper makes of the value that the user's function returns, and how it checks that. The sums are there for a
 # value that may be None: adding to it raises where the error can still be caught.
 _CONVERTED: dict[Returns, tuple[str, list[str]]] = {
     Returns.NOTHING: ("{call}", []),
-    Returns.NUMBER: ("result = 0.0 + {call}", _not_finite("result", FaultKind.NUMBER)),
+    Returns.NUMBER: ("result = 0.0 + {call}", not_finite("result", FaultKind.NUMBER)),
+    Returns.DENSITY: (
+        "result = 0.0 + {call}",
+        [
+            *not_finite("result", FaultKind.NUMBER),
+            "if result < 0.0:",
+            f"    kind, number = {int(FaultKind.NEGATIVE)}, result",
+        ],
+    ),
     Returns.ACTION: (
         "result = 0 + {call}",
         [
-            f"if not 0 <= result < {_size('actions')}:",
+            f"if not 0 <= result < {size_of('actions')}:",
             f"    kind, number = {int(FaultKind.ACTION)}, np.float64(result)",
         ],
     ),
     Returns.COMPONENT: (
         "result = 0 + {call}",
         [
-            f"if not -1 <= result < {_size('components')}:",
+            f"if not -1 <= result < {size_of('components')}:",
             f"    kind, number = {int(FaultKind.COMPONENT)}, np.float64(result)",
         ],
     ),
@@ -214,25 +87,26 @@ _CONVERTED: dict[Returns, tuple[str, list[str]]] = {
 
 
 def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list[str]:
-    passing = [_passing(definition, function, *argument) for argument in function.arguments.items()]
-    number = function.returns is Returns.NUMBER
+    passing = [passing_of(definition, function, *argument) for argument in function.arguments.items()]
+    number = function.return_type == "float64"
     harmless = f"{float(function.harmless)}" if number else f"{function.harmless}"
-    result = "result"
+    result = "result" if function.returns is not Returns.DENSITY else "np.log(result) if result > 0.0 else -np.inf"
     if function.returns is Returns.NOTHING:
         result = harmless = next((p.result for p in passing if p.result), "0")
     call, checks = _CONVERTED[function.returns]
     user = f"user_{function.name}({', '.join(p.value for p in passing if p.value is not None)})"
     body = [call.format(call=user)]
     before = [line for p in passing for line in p.before]
-    if function.name in definition.extended:
+    if function.name in definition.averaged:
         before, body = _expectation(definition, function, passing)
     signature, arguments = (
         f'"{function.return_type}({", ".join(function.argument_types)})"',
         ", ".join(function.arguments),
     )
-    # A wrapper that other wrappers call is a function of its own, since they cannot call the C function.
-    shared = function.name == "transition" and bool(definition.extended)
-    head = [f"@njit({signature})", f"def {function.name}_code({arguments}):"]
+    # A wrapper that other wrappers call is a function of its own, since they cannot call the C function. It is part of
+    # their machine code, so it is compiled only if one of them is.
+    shared = function.name == "transition" and bool(definition.averaged)
+    head = ["@njit", f"def {function.name}_code({arguments}):"]
     c_head = [f"@cfunc({signature})", f"def {function.name}({arguments}):"]
     checked = [lines for lines in (checks, *(p.check for p in passing)) if lines]
     return [
@@ -255,11 +129,13 @@ def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list
 
 
 def _expectation(
-    definition: Definition, function: ModelFunction, passing: list[_Passing]
+    definition: Definition, function: ModelFunction, passing: list[Passing]
 ) -> tuple[list[str], list[str]]:
     """A value that depends on the next state: its mean over the next states of (x, θ, a)."""
     words = definition.state.itemsize // 8
     user = f"user_{function.name}({', '.join([*(p.value or '' for p in passing), 'input_at(y_at, STATE)'])})"
+    if definition.noise.count > 0:
+        return _expectation_over_noise(definition, user)
     before = [
         f"y_at, p_at = address_at(m, {NEXT}), address_at(m, {CHANCE})",
         "y_count = transition_code(m, x, theta, a, y_at, p_at)",
@@ -270,6 +146,22 @@ def _expectation(
         f"        result += float_at(p_at, i) * {user}",
         f"    y_at += np.uint64({8 * words})",
     ]
+    return before, body
+
+
+def _expectation_over_noise(definition: Definition, user: str) -> tuple[list[str], list[str]]:
+    """The same where the next state has noise: the mean over a few values of it (noise.nodes)."""
+    noise = definition.noise
+    before = [
+        f"y_at, p_at, u_at = address_at(m, {NEXT}), address_at(m, {CHANCE}), address_at(m, {NODES})",
+        f"weights = address_at(m, {NODE_WEIGHTS})",
+    ]
+    chances = "u_at" if noise.form == "given" else "p_at"
+    body = [f"for i in range({len(nodes(noise.count)[1])}):", f"    transition_code(m, x, theta, a, y_at, {chances})"]
+    for k, (word, angle) in enumerate(zip(noise.words, noise.angles, strict=True)):
+        value = f"float_at(y_at, {word}) + float_at(p_at, {k}) * float_at(u_at, {k})"
+        body.append(f"    put_float(y_at, {word}, {f'wrapped({value})' if angle else value})")
+    body += [f"    result += float_at(weights, i) * {user}", f"    u_at += np.uint64({8 * noise.count})"]
     return before, body
 
 
@@ -285,7 +177,8 @@ def _note(definition: Definition, function: ModelFunction, slot: int) -> list[st
     ]
     for place in places(function, words):
         if place.layout is not None:
-            lines.append(f"    copy_words(fault, {place.at}, {place.name}, {place.words})")
+            source = f"{place.name}_at" if place.kind is Kind.OBSERVATION else place.name
+            lines.append(f"    copy_words(fault, {place.at}, {source}, {place.words})")
         else:
             put = "put_float" if place.kind is Kind.UNIFORM else "put_int"
             lines.append(f"    {put}(fault, {place.at}, {place.name})")
@@ -299,6 +192,12 @@ def argument_types(definition: Definition) -> dict[str, tuple[Any, ...]]:
         for kind in (InputRecord, OutputRecord)
     )
     floats, several = types.float64[::1], definition.sizes.next_states > 1
+    spreads = {
+        kind: OutputRecord(numba.from_dtype(noise.spread))
+        for kind, noise in ((Kind.SPREAD, definition.noise), (Kind.READING_SPREAD, definition.reading_noise))
+        if noise.spread is not None
+    }
+    given = floats.copy(readonly=True)
     found = {
         Kind.PARAMETERS: numba.typeof(definition.parameters.values), Kind.STATE: inputs["state"],
         Kind.HIDDEN: inputs["hidden"], Kind.MEMORY: inputs["memory"], Kind.ACTION: types.int64,
@@ -306,12 +205,12 @@ def argument_types(definition: Definition) -> dict[str, tuple[Any, ...]]:
         Kind.NEXT_STATES: outputs["state"][::1] if several else outputs["state"], Kind.PROBABILITIES: floats,
         Kind.LIKELIHOODS: floats, Kind.NEXT_HIDDEN: outputs["hidden"], Kind.DRAWN_HIDDEN: outputs["hidden"],
         Kind.MOVED_HIDDEN: outputs["hidden"], Kind.UPDATED_MEMORY: outputs["memory"], Kind.SUMMARY: floats,
-        Kind.ACTION_FLAGS: floats,
+        Kind.ACTION_FLAGS: floats, Kind.READING: inputs.get("reading"), Kind.NEXT_READING: outputs.get("reading"),
+        Kind.NOISE: given, Kind.READING_NOISE: given, **spreads,
     }  # fmt: skip
     return {
         f.name: tuple(
-            found[kind]
-            for kind in f.passed(definition.sizes.next_states, extended=f.name in definition.extended).values()
+            found[kind] for kind in f.passed(definition.form, extended=f.name in definition.extended).values()
         )
         for f in FUNCTIONS
         if f.name in definition.functions

@@ -31,13 +31,14 @@ class Outcomes(NamedTuple):
     # scratch
     present: Ints  # [n] row of the value before the step
     later: Ints  # [n] row of the value after it
-    y: Words  # [next_states, x_words]
+    y: Words  # [next_states, x_words + z_words] a reading lies behind the state in which it was taken
     p: Floats  # [next_states]
     rows: ObservationRows  # of Z
     theta: Words  # [1, theta_words]
     here: Words  # [1, s_words] the state of a rollout
     past: Words  # [1, theta_words] θ along a history
     other: Words  # [1, theta_words] a θ kept aside
+    noise: Floats  # [random numbers of a step or of a reading]
 
 
 def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
@@ -59,13 +60,14 @@ def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
         seen=np.zeros(pairs, np.int64),
         present=np.zeros(n, np.int64),
         later=np.zeros(n, np.int64),
-        y=np.zeros((model.next_states, model.x_words), np.uint64),
+        y=np.zeros((model.next_states, model.x_words + model.z_words), np.uint64),
         p=np.zeros(model.next_states),
         rows=allocate_observation_rows(model),
         theta=np.zeros((1, theta_words), np.uint64),
         here=np.zeros((1, model.s_words), np.uint64),
         past=np.zeros((1, theta_words), np.uint64),
         other=np.zeros((1, theta_words), np.uint64),
+        noise=np.zeros(max(1, model.noise.numbers, model.reading.numbers)),
     )
 
 
@@ -168,6 +170,12 @@ def _advance_maps(model: KernelModel, component: int, k: int, out: Outcomes) -> 
 @inlined
 def _split_by_observation(model: KernelModel, a: int, n: int, k: int, out: Outcomes) -> int:
     """Z: the possible pairs (next state, observation) and their likelihood under each value; how many."""
+    if model.z_words > 0:  # readings are not listed: next states alone are told apart
+        for j in range(k):
+            out.branch[j], out.seen[j] = j, 0
+            for v in range(n):
+                out.likelihood[j, v] = out.chance[j, v]
+        return k
     e = 0
     for j in range(k):
         base = e

@@ -157,6 +157,7 @@ def explore(
 
     `check` ends it in time. A single (s, a) with more next states than the limit exceeds it, too.
     """
+    view.require_listed("a graph of reachable states")
     model = view.kernel_model
     if abi.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the initial state x = ({view.describe(root)}) is terminal.")

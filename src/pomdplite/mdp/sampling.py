@@ -9,7 +9,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.mdp.observation_rows import observation_row
 from pomdplite.mdp.outcomes import Outcomes, present_row
-from pomdplite.rng import uniform
+from pomdplite.rng import noise_from, uniform
 
 
 class History(NamedTuple):
@@ -17,7 +17,7 @@ class History(NamedTuple):
 
     x: Words  # [row, x_words]
     a: Ints  # [row]
-    y: Words  # [row, x_words]
+    y: Words  # [row, x_words + z_words] with the reading behind the state
     o: Ints  # [row]
     steps: int
     forgotten: int  # the first steps: they still change θ, but no longer count as evidence
@@ -55,15 +55,24 @@ def simulate(
 ) -> tuple[int, int, float]:
     """One step from x[0] and θ[0]: (row of the next state in out.y, observation, reward); θ' is in out.theta.
 
-    u decides the next state and v the observation, so every planner meets the same noise.
+    u decides the next state and v the observation, so every planner meets the same noise. A reading lies behind the
+    next state in its row, and the observation is then 0.
     """
     gained = abi.reward(model, x, 0, theta, 0, a)
-    count = abi.transition(model, x, 0, theta, 0, a, out.y, out.p)
+    i = 0
+    if model.noise.numbers > 0:
+        noise_from(u, model.noise.numbers, out.noise)
+        abi.sampled_transition(model, x, 0, theta, 0, a, out.y, out.noise)
+    else:
+        i = pick(out.p, abi.transition(model, x, 0, theta, 0, a, out.y, out.p), u)
     for w in range(theta.shape[1]):
         out.theta[0, w] = theta[0, w]
     if model.evolves:
         abi.evolve(model, x, 0, theta, 0, a, out.theta)
-    i = pick(out.p, count, u)
+    if model.z_words > 0:
+        noise_from(v, model.reading.numbers, out.noise)
+        abi.sampled_reading(model, out.y, i, out.theta, 0, a, out.noise)
+        return i, 0, gained
     first = observation_row(model, out.y, i, out.theta, 0, a, out.rows)
     return i, pick_from(out.rows.z, first, model.observations + 1, v), gained
 

@@ -13,6 +13,7 @@ from pomdplite.compile.addresses import PARAMETERS, SLOTS, data_address
 from pomdplite.compile.definition import Definition, KernelFunctions
 from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
+from pomdplite.compile.noise import noise_of
 from pomdplite.errors import TooLargeError, UnsuitableError
 from pomdplite.model.distributions_kernels import draw_distributed
 from pomdplite.model.faults import raise_fault
@@ -115,7 +116,8 @@ class KernelView:
         addresses[PARAMETERS] = data_address(form.definition.parameters.block)
         for name, address in form.functions.addresses.items():
             addresses[SLOTS[name]] = address
-        x_words = model.state.words
+        x_words, definition = model.state.words, form.definition
+        z_words = 0 if definition.reading is None else definition.reading.itemsize // 8
         kernel_model = KernelModel(
             functions=addresses,
             fault=form.definition.parameters.fault,
@@ -131,6 +133,9 @@ class KernelView:
             observations=len(model.observations),
             evolves=form.evolves,
             h_words=model.memory.words,
+            z_words=z_words,
+            noise=noise_of(definition.noise, x_words),
+            reading=noise_of(definition.reading_noise, z_words),
         )
         view = cls(model, table, kernel_model)
         if isinstance(model.hidden, Population):
@@ -160,6 +165,21 @@ class KernelView:
     def listed(self) -> bool:
         """Whether the table holds every hidden value; if not, it holds draws from the prior."""
         return not isinstance(self.model.hidden, Population)
+
+    @property
+    def real(self) -> str:
+        """What keeps the outcomes of a step from being listed, in words; empty if they are listed."""
+        found = self.model.compiled_form.definition
+        parts = (("noise in its steps", found.noise.count > 0), ("readings instead of listed observations",
+                                                                  found.reading is not None))  # fmt: skip
+        return " and ".join(text for text, there in parts if there)
+
+    def require_listed(self, what: str) -> None:
+        """Refuse to do what needs every outcome of a step listed, if the model has noise or readings."""
+        if self.real:
+            raise UnsuitableError(
+                f"{what} needs the outcomes of every step listed, but {self.model.name} has {self.real}."
+            )
 
     def root(self) -> Words:
         """The initial state s: x and identity maps."""

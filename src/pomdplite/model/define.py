@@ -8,8 +8,10 @@ import numpy as np
 
 from pomdplite.compile.definition import Definition, Sizes, parameters
 from pomdplite.errors import ModelError
-from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Need
+from pomdplite.model import readings
+from pomdplite.model.functions import FUNCTIONS, Form, Kind, ModelFunction, Need
 from pomdplite.model.interface import METHODS, ModelInterface, Settings, defined
+from pomdplite.model.readings import Gaussian, NoiseLayout, Reading
 from pomdplite.model.spaces import Distributed, Hidden, Population, State
 
 SETTINGS = tuple(Settings.__annotations__)
@@ -22,9 +24,13 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
     """
     _check_tuple(model)
     _check_settings(model)
-    functions = {function.name: _checked(model, function) for function in FUNCTIONS}
+    noise, read = _noises(model)
+    form = Form(model.next_states, noise.form, read.form)
+    functions = {function.name: _checked(model, function, form) for function in FUNCTIONS}
     given = {name: function for name, function in functions.items() if function is not None}
-    extended = {function.name for function in FUNCTIONS if _is_extended(model, function)}
+    extended = {
+        function.name for function in FUNCTIONS if function.name in given and _is_extended(model, function, form)
+    }
     for name in METHODS:
         if not callable(getattr(type(model), name)):
             raise ModelError(f"{model.name}.{name} must be a method; give the attribute another name.")
@@ -36,17 +42,24 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
         components=len(model.hidden.components),
     )
     words = {"state": model.state.words, "hidden": model.hidden.words, "memory": model.memory.words}
+    reading = model.observations if isinstance(model.observations, Reading) else None
+    if reading is not None:
+        words["reading"] = reading.words
     constants, left_out = _attributes(model, base)
     return Definition(
         title=model.name,
         state=model.state.dtype,
         theta=model.hidden.dtype,
         memory=model.memory.dtype,
+        reading=None if reading is None else reading.dtype,
+        noise=noise,
+        reading_noise=read,
+        angles={"state": model.state.angles, "reading": () if reading is None else reading.space.angles},
         functions=given,
         extended=frozenset(extended),
         bounds_check=bool(model.bounds_check),
         sizes=sizes,
-        parameters=parameters(constants, sizes, words),
+        parameters=parameters(constants, sizes, words, (noise, read)),
         left_out=left_out,
     )
 
@@ -60,6 +73,8 @@ def _check_tuple(model: Any) -> None:
     if not isinstance(actions, (tuple, list)) or not actions:
         raise ModelError(f"{model.name}.actions must list at least one action name.")
     for what, names in (("actions", actions), ("observations", model.observations)):
+        if what == "observations" and isinstance(names, Reading):
+            continue
         if not isinstance(names, (tuple, list)) or len(set(names)) != len(names):
             raise ModelError(f"{model.name}.{what} must be a list of distinct names, not {names!r}.")
     discount = getattr(model, "discount", None)
@@ -78,14 +93,41 @@ def _check_settings(model: Any) -> None:
             raise ModelError(f"{model.name}.{name} must be a positive integer, not {value!r}.")
 
 
-def _checked(model: Any, function: ModelFunction) -> Any:
+def _noises(model: Any) -> tuple[NoiseLayout, NoiseLayout]:
+    """The noise of the model's steps and of its readings.
+
+    `noise` may also be a parameter of a listed model: a number counts as a declaration only together with `density`.
+    """
+    noise, read = NoiseLayout("none"), NoiseLayout("listed")
+    declared: Any = getattr(model, "noise", None)
+    if isinstance(declared, Gaussian):
+        noise = readings.gaussian_noise(model.state, declared.sds, f"{model.name}.noise")
+    elif callable(defined(model, "density")) and readings.is_count(declared):
+        noise = readings.given_noise(declared)
+    if noise.form != "none" and model.next_states > 1:
+        raise ModelError(f"{model.name} has noise, so a step leads to one next state: leave next_states at 1.")
+    if isinstance(model.observations, Reading):
+        read = readings.reading_noise(model.observations, f"{model.name}.observations")
+    return noise, read
+
+
+def _checked(model: Any, function: ModelFunction, form: Form) -> Any:
     """The model's function, its arguments checked; None if the model does not define it and need not."""
     given, population = defined(model, function.name), isinstance(model.hidden, Population)
     distributed = isinstance(model.hidden, Distributed)
+    for need, kind in ((Need.NOISE, form.noise), (Need.READING_NOISE, form.reading)):
+        if function.need is need and kind != "given":
+            return None  # whatever has that name is no function of the tuple
     if given is None:
         if function.need is Need.ALWAYS:
-            call = function.call(model.next_states)
+            call = function.call(form)
             raise ModelError(f"{model.name} does not define {call}; see help(pomdplite.Model).")
+        if function.need is Need.READING_NOISE:
+            raise ModelError(f"{model.name}.observations has noise given by a number, so the model must define "
+                             f"{function.call(form)}, the density of a reading.")  # fmt: skip
+        if function.need is Need.OBSERVATIONS and form.reading != "listed":
+            raise ModelError(f"{model.name}.observations is a Reading, but the model does not define "
+                             f"{function.call(form)}.")  # fmt: skip
         if function.need is Need.OBSERVATIONS and model.observations:
             raise ModelError(f"{model.name} names observations but does not define {function.call()}.")
         if function.need is Need.POPULATION and population and not distributed:
@@ -102,14 +144,14 @@ def _checked(model: Any, function: ModelFunction) -> Any:
         )
     if population and not function.for_population:
         raise ModelError(f"{model.name} defines {function.name}, but the θ of a Population is constant and whole.")
-    expected = function.passed(model.next_states)
+    expected = function.passed(form)
     try:
         taken = list(inspect.signature(given).parameters)
     except (TypeError, ValueError):
         raise ModelError(f"{model.name}.{function.name} must be a function of ({', '.join(expected)}).") from None
-    if len(taken) != len(expected) and not _is_extended(model, function):
-        hint = ""
-        if Kind.PROBABILITIES in function.arguments.values() and len(taken) == len(expected) + 1:
+    if len(taken) != len(expected) and not _is_extended(model, function, form):
+        hint = _noise_hint(model, function, form, taken)
+        if not hint and Kind.PROBABILITIES in function.arguments.values() and len(taken) == len(expected) + 1:
             hint = (
                 " To give several next states with their probabilities p, set next_states to the most that any "
                 "(x, theta, a) has."
@@ -120,14 +162,31 @@ def _checked(model: Any, function: ModelFunction) -> Any:
     return given
 
 
-def _is_extended(model: Any, function: ModelFunction) -> bool:
+def _noise_hint(model: Any, function: ModelFunction, form: Form, taken: list[str]) -> str:
+    """What to declare for the random numbers or standard deviations that a function takes."""
+    last = taken[-1] if taken else ""
+    if function.name == "transition" and form.noise == "none" and last == "u":
+        return " For random numbers u, set noise to their number and define density(m, x, theta, a, y)."
+    if function.name == "transition" and form.noise == "none" and last == "sd":
+        return " For standard deviations sd, set noise = Gaussian(...)."
+    if function.name == "observation" and form.reading != "given" and last == "u":
+        return " For random numbers u, set observations = Reading(..., noise=n)."
+    if function.name == "observation" and form.reading == "listed" and last == "sd":
+        return " For standard deviations sd, set observations = Reading(...)."
+    if form.noise == "gaussian" or form.reading == "gaussian":
+        further = ", ".join(function.further(form))
+        return f" It may also take {further}." if further else ""
+    return ""
+
+
+def _is_extended(model: Any, function: ModelFunction, form: Form) -> bool:
     """Whether the model's function names the optional arguments of the table, too."""
-    given = defined(model, function.name)
-    if given is None or not function.optional:
+    given, further = defined(model, function.name), function.further(form)
+    if given is None or not further:
         return False
     taken = list(inspect.signature(given).parameters)
-    wanted = len(function.passed(model.next_states, extended=True))
-    return len(taken) == wanted and taken[-len(function.optional) :] == list(function.optional)
+    wanted = len(function.passed(form, extended=True))
+    return len(taken) == wanted and taken[-len(further) :] == list(further)
 
 
 def _attributes(model: Any, base: type[ModelInterface]) -> tuple[dict[str, Any], dict[str, str]]:

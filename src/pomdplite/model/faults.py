@@ -15,6 +15,7 @@ from pomdplite.compile.faults import KIND, NUMBER, SLOT, FaultKind, FunctionFaul
 from pomdplite.compile.jit import Words
 from pomdplite.errors import ModelError
 from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction
+from pomdplite.model.readings import Reading
 from pomdplite.model.records import float_fields, from_words
 
 _REPLAYS = 100  # of a function that draws random numbers, which are not on record
@@ -67,11 +68,14 @@ class Fault:
     def _replayed(self) -> BaseException | None:
         """What the function raises as Python, with the arguments on record."""
         call, kinds = self.form.interpreted.calls[self.function.name], self.function.arguments
-        draws = Kind.STREAM in kinds.values()
+        draws = Kind.STREAM in kinds.values() or call.noisy
         for attempt in range(_REPLAYS if draws else 1):
             given = {**self.arguments, **{n: rng.stream(attempt) for n, kind in kinds.items() if kind is Kind.STREAM}}
             try:
-                call(*(given[name] for name in kinds if name in given))
+                if call.noisy:
+                    call.drawn(call.normals(rng.stream(attempt)), *(given[name] for name in kinds if name in given))
+                else:
+                    call(*(given[name] for name in kinds if name in given))
             except Exception as error:  # noqa: BLE001  whatever the user's code raises is what is reported
                 return error
         return None
@@ -85,6 +89,8 @@ def place_of(form: "CompiledModel", arguments: dict[str, Any]) -> str:
             parts.append(f"{name} = ({model.describe_state(arguments[name])})")
     if "theta" in arguments:
         parts.append(f"theta: {model.hidden.describe(arguments['theta'])}")
+    if "z" in arguments and isinstance(model.observations, Reading):
+        parts.append(f"the reading {model.observations.describe(arguments['z'])}")
     if "a" in arguments:
         a = int(arguments["a"])
         parts.append(f"action {model.actions[a]!r}" if 0 <= a < len(model.actions) else f"action {a}")
@@ -98,15 +104,20 @@ def fault_text(form: "CompiledModel", name: str, where: str, kind: FaultKind, nu
         FaultKind.NUMBER: f"{name} is {number} at {where}.",
         FaultKind.RECORD: f"{name} writes {number} at {where}.",
         FaultKind.PROBABILITY: f"{name} gives the probability {number} at {where}.",
-        FaultKind.NEGATIVE: f"{name} gives the negative probability {number:g} at {where}.",
+        FaultKind.NEGATIVE: f"{name} gives the negative {_chance(name)} {number:g} at {where}.",
         FaultKind.SUM: f"{name} gives probabilities that sum to {number:.9g}, not 1, at {where}.",
         FaultKind.ACTION: f"{name} returns {number:.0f}, of {len(model.actions)} actions, at {where}.",
         FaultKind.COMPONENT: (
             f"{name} returned {number:.0f} at {where}; components are numbered 0 to "
             f"{len(model.hidden.components) - 1}, and -1 is none."
         ),
+        FaultKind.SPREAD: f"{name} gives the standard deviation {number:g} at {where}; it must be at least 0.",
         FaultKind.DIFFERS: f"a function gives different results for the same arguments at {where}.",
     }[kind]
+
+
+def _chance(name: str) -> str:
+    return "density" if name in ("density", "likelihood") else "probability"
 
 
 def explained(form: "CompiledModel", error: BaseException) -> str:
@@ -120,7 +131,7 @@ def explained(form: "CompiledModel", error: BaseException) -> str:
 
 def _field(form: "CompiledModel", name: str, arguments: dict[str, Any]) -> str:
     """`into y.v `, where the function run as Python shows it."""
-    if name not in ("transition", "evolve"):
+    if name not in ("transition", "evolve") or form.definition.noise.form == "given":
         return ""
     dtype = form.definition.state if name == "transition" else form.definition.theta
     output = "y" if name == "transition" else "theta_next"

@@ -8,6 +8,7 @@ arguments (model/define.py), what check_model asks of a hint (checking/hints.py)
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class Kind(Enum):
@@ -21,10 +22,16 @@ class Kind(Enum):
     OBSERVATION = auto()  # the number of an observation
     UNIFORM = auto()  # a number uniform in [0, 1)
     STREAM = auto()  # a random stream: uniform(random) draws from it
+    READING = auto()  # a reading, to be read
+    NOISE = auto()  # the standard normal numbers of a step
+    READING_NOISE = auto()  # the standard normal numbers of a reading
     # Outputs
     NEXT_STATES = auto()  # the next state, at first a copy of x; an array of them if next_states > 1
     PROBABILITIES = auto()  # [next_states] their probabilities, at first 0; passed only if next_states > 1
+    SPREAD = auto()  # the standard deviations of the next state's fields, at first as declared
     LIKELIHOODS = auto()  # [observation] at first 0; "no observation" if left at 0
+    NEXT_READING = auto()  # the reading, or its mean, at first 0
+    READING_SPREAD = auto()  # the standard deviations of the reading's fields, at first as declared, or 0
     NEXT_HIDDEN = auto()  # the next hidden value, at first a copy of theta
     DRAWN_HIDDEN = auto()  # a hidden value to be drawn
     SUMMARY = auto()  # [summary_size] numbers
@@ -47,6 +54,7 @@ class Returns(Enum):
 
     NOTHING = auto()  # it writes to its outputs
     NUMBER = auto()
+    DENSITY = auto()  # its wrapper returns the logarithm
     FLAG = auto()
     ACTION = auto()
     COMPONENT = auto()
@@ -59,6 +67,33 @@ class Need(Enum):
     ALWAYS = auto()
     OBSERVATIONS = auto()  # if it names observations
     POPULATION = auto()  # if its hidden value is a Population
+    NOISE = auto()  # if the noise of its steps is given by a number; else it is no function of the model
+    READING_NOISE = auto()  # the same for the noise of its readings
+
+
+class Form(NamedTuple):
+    """What decides which arguments a model's functions take."""
+
+    next_states: int = 1
+    noise: str = "none"  # or "gaussian": added to the next state; "given": numbers that `transition` is given
+    reading: str = "listed"  # observations have names; or a reading: "exact", "gaussian" or "given"
+
+    @property
+    def chances(self) -> dict[str, Kind]:
+        """What `transition` takes for the chances of a step."""
+        listed = {"p": Kind.PROBABILITIES} if self.next_states > 1 else {}
+        return {"none": listed, "gaussian": {}, "given": {"u": Kind.NOISE}}[self.noise]
+
+    @property
+    def seen(self) -> dict[str, Kind]:
+        """What `observation` writes, and the noise it is given."""
+        if self.reading == "listed":
+            return {"z": Kind.LIKELIHOODS}
+        given = {"u": Kind.READING_NOISE} if self.reading == "given" else {}
+        return {"z": Kind.NEXT_READING, **given}
+
+
+LISTED = Form()
 
 
 class Section(Enum):
@@ -66,6 +101,7 @@ class Section(Enum):
 
     TUPLE = "The functions of the tuple:"
     POPULATION = "For a hidden value that cannot be listed, hidden = Population(...):"
+    NOISE = "For noise given by a number, noise = n or Reading(noise=n):"
     HINT = "Hints for planners that search:"
 
 
@@ -83,14 +119,30 @@ class ModelFunction:
     harmless: int = 0  # what its wrapper returns after a fault (compile/faults.py)
     optional: Mapping[str, Kind] = field(default_factory=dict)  # further arguments, which the user's function may name
 
-    def passed(self, next_states: int, *, extended: bool = False) -> dict[str, Kind]:
+    def passed(self, form: Form = LISTED, *, extended: bool = False) -> dict[str, Kind]:
         """The arguments that the user's function takes; extended: with the optional ones."""
-        taken = {n: kind for n, kind in self.arguments.items() if kind is not Kind.PROBABILITIES or next_states > 1}
-        return {**taken, **self.optional} if extended else taken
+        taken: dict[str, Kind] = {}
+        for name, kind in self.arguments.items():
+            if kind is Kind.PROBABILITIES:
+                taken |= form.chances
+            elif kind is Kind.LIKELIHOODS:
+                taken |= form.seen
+            else:
+                taken[name] = Kind.READING if kind is Kind.OBSERVATION and form.reading != "listed" else kind
+        return {**taken, **self.further(form)} if extended else taken
 
-    def call(self, next_states: int = 1) -> str:
+    def further(self, form: Form = LISTED) -> Mapping[str, Kind]:
+        """The arguments that the user's function may take besides."""
+        kinds = self.arguments.values()
+        if Kind.PROBABILITIES in kinds and form.noise == "gaussian":
+            return {"sd": Kind.SPREAD}
+        if Kind.LIKELIHOODS in kinds and form.reading == "gaussian":
+            return {"sd": Kind.READING_SPREAD}
+        return self.optional
+
+    def call(self, form: Form = LISTED) -> str:
         """How it is called: `reward(m, x, theta, a)`."""
-        return f"{self.name}({', '.join(self.passed(next_states))})"
+        return f"{self.name}({', '.join(self.passed(form))})"
 
     @property
     def argument_types(self) -> tuple[str, ...]:
@@ -100,7 +152,7 @@ class ModelFunction:
     @property
     def return_type(self) -> str:
         """The machine type that its wrapper returns."""
-        return "float64" if self.returns is Returns.NUMBER else "int64"
+        return "float64" if self.returns in (Returns.NUMBER, Returns.DENSITY) else "int64"
 
 
 # In the order of their slots.
@@ -177,6 +229,17 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
         {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION, "y": Kind.STATE, "o": Kind.OBSERVATION,
          "h": Kind.UPDATED_MEMORY},
         Returns.NOTHING, Section.HINT, "Update h, the memory of the hints, after a led from x to y with observation o.",
+    ),
+    ModelFunction(
+        "density",
+        {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION, "y": Kind.STATE},
+        Returns.DENSITY, Section.NOISE, "Return the density of the next state y, given x, θ and a.", Need.NOISE,
+    ),
+    ModelFunction(
+        "likelihood",
+        {"m": Kind.PARAMETERS, "y": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION, "z": Kind.READING},
+        Returns.DENSITY, Section.NOISE, "Return the density of the reading z in y, given θ' and a.",
+        Need.READING_NOISE,
     ),
 )  # fmt: skip
 

@@ -33,7 +33,8 @@ class ModelInterface(Settings):
     state: State = State()
     hidden: Any  # Hidden or Population
     actions: Sequence[str]
-    observations: Sequence[str] = ()
+    observations: Sequence[str] = ()  # names, or a Reading
+    noise: Any  # Gaussian, or the number of random numbers of a step; else a parameter like any other
     discount: float
 
     # ------------------------------------------------------------------ the tuple
@@ -44,6 +45,11 @@ class ModelInterface(Settings):
 
         If next_states = n > 1, the form is transition(m, x, theta, a, y, p): write the next states into
         y[0] … y[n-1], each of which starts as a copy of x, and their probabilities into p, which starts at zero.
+
+        If noise = Gaussian(...), y is the mean, to which the library adds the noise. The form may then be
+        transition(m, x, theta, a, y, sd), where sd starts with the declared standard deviations.
+        If noise = n, the form is transition(m, x, theta, a, y, u), with n standard normal numbers u; `density` goes
+        with it.
         """
         raise NotImplementedError
 
@@ -52,6 +58,11 @@ class ModelInterface(Settings):
         """Z: write P(o | y, θ', a) into z[o]; all zeros means no observation.
 
         y is the state after action a, and theta the hidden value after it.
+
+        If observations = Reading(...), z is the reading, which starts at zero; the form may be
+        observation(m, y, theta, a, z, sd), with the standard deviations of its fields in sd, which start as declared,
+        or at zero. With Reading(..., noise=n) the form is observation(m, y, theta, a, z, u), with n standard normal
+        numbers u; `likelihood` goes with it.
         """
         raise NotImplementedError
 
@@ -142,7 +153,22 @@ class ModelInterface(Settings):
     def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
         """Update h, the memory of the hints, after a led from x to y with observation o.
 
-        h starts at zero.
+        h starts at zero. If observations = Reading(...), o is the reading.
+        """
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ densities, for noise given by a number
+
+    @_unchecked
+    def density(m: Any, x: Any, theta: Any, a: int, y: Any) -> float:
+        """Return the density of the next state y, given x, θ and a."""
+        raise NotImplementedError
+
+    @_unchecked
+    def likelihood(m: Any, y: Any, theta: Any, a: int, z: Any) -> float:
+        """Return the density of the reading z in y, given θ' and a.
+
+        If the reading holds whole numbers only, it is their probability.
         """
         raise NotImplementedError
 

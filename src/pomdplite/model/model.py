@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from pomdplite.compile.jit import Words
 from pomdplite.errors import ModelError, UsageError
 from pomdplite.model.compiled import CompiledModel
 from pomdplite.model.define import define
 from pomdplite.model.functions import documentation
 from pomdplite.model.interface import ModelInterface
-from pomdplite.model.records import empty_record
+from pomdplite.model.readings import Reading
+from pomdplite.model.records import empty_record, to_words
+from pomdplite.model.spaces import State
 
 _SMALLEST_TAIL = 1e-4  # an episode without a horizon ends where γ^t falls below this
 _LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
@@ -27,7 +30,8 @@ class Model(ModelInterface):
     state         X: `State(...)`, the layout of the observed state x
     hidden        Θ: `Hidden(...)`, the hidden components, their values or distributions; or `Population(...)`
     actions       A: names; functions see the number a
-    observations  O: names; may be empty
+    observations  O: names; may be empty; or `Reading(...)`, numbers that a sensor reads
+    noise         of the next state, if it is not listed: `Gaussian(...)`, or how many normal numbers a step draws
     discount      γ, at most 1
 
     `m` holds the model's parameters: the numbers and numeric arrays that the class or `__init__` sets. The functions
@@ -49,7 +53,8 @@ class Model(ModelInterface):
     # ------------------------------------------------------------------ names
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {len(self.actions)} actions, {len(self.observations)} observations>"
+        seen = "readings" if self.reading is not None else f"{len(self.observations)} observations"
+        return f"<{self.name}: {len(self.actions)} actions, {seen}>"
 
     @property
     def name(self) -> str:
@@ -60,6 +65,11 @@ class Model(ModelInterface):
         """The number of an action given by number or name."""
         return _index(action, self.actions, "action")
 
+    @property
+    def reading(self) -> Reading | None:
+        """The layout of a reading; None if observations are listed."""
+        return self.observations if isinstance(self.observations, Reading) else None
+
     def observation_index(self, observation: int | str | None) -> int:
         """The number of an observation given by number or name; None is null."""
         if observation is None:
@@ -68,8 +78,10 @@ class Model(ModelInterface):
             return int(observation)
         return _index(observation, self.observations, "observation")
 
-    def observation_name(self, o: int) -> str:
-        """The name of observation number o; null is "–"."""
+    def observation_name(self, o: Any) -> str:
+        """The name of observation number o, or a reading in words; null is "–"."""
+        if self.reading is not None:
+            return self.reading.describe(self.reading_record(o))
         return "–" if o == len(self.observations) else str(self.observations[o])
 
     def initial_state(self) -> Any:
@@ -83,30 +95,29 @@ class Model(ModelInterface):
 
     def state_record(self, x: Any) -> Any:
         """A state given as a record, dictionary or tuple, as a record. An array of one record counts as that record."""
-        names = self.state.dtype.names or ()
-        if isinstance(x, np.ndarray) and x.dtype.names and x.size == 1:
-            x = x.reshape(-1)[0]
-        if isinstance(x, np.void):
-            if x.dtype == self.state.dtype:
-                return x
-            fields: Any = {name: x[name] for name in x.dtype.names or ()}
-        else:
-            fields = dict(zip(names, x, strict=True)) if isinstance(x, (tuple, list)) and len(x) == len(names) else x
-        if not isinstance(fields, dict) or set(fields) != set(names):
-            raise UsageError(f"{self.name}: a state has the fields {', '.join(names)}; got {x!r}.")
-        record = empty_record(self.state.dtype)
-        for field, value in fields.items():
-            labels = self.state.labels.get(field, ())
-            try:
-                given = np.asarray(labels.index(value) if value in labels else value)
-                if record[field].dtype.kind == "f":
-                    given = given.astype(record[field].dtype)  # a field of single precision holds 0.1, rounded
-                record[field] = given
-            except (TypeError, ValueError):
-                given = None
-            if given is None or not np.array_equal(np.asarray(record[field]), given):
-                raise UsageError(f"{self.name}: {value!r} is not a value of the state's field {field}.") from None
-        return record
+        return _as_record(x, self.state, f"{self.name}: a state", "state")
+
+    def reading_record(self, o: Any) -> Any:
+        """A reading given as a record, dictionary, tuple, or number if it has one field; None is a reading of zeros."""
+        reading = self.reading
+        if reading is None:
+            raise UsageError(f"{self.name} lists its observations; it has no readings.")
+        names = reading.dtype.names or ()
+        if o is None:
+            return empty_record(reading.dtype)
+        if len(names) == 1 and not isinstance(o, (np.void, dict, tuple, list)):
+            o = {names[0]: o}
+        return _as_record(o, reading.space, f"{self.name}: a reading", "reading")
+
+    def seen_words(self, y: Any, o: Any) -> tuple[Words, int]:
+        """What is seen after a step, as kernels take it: the words of y, with a reading behind it, and a number.
+
+        The number is that of the observation; 0 stands for a reading.
+        """
+        words = to_words(self.state.dtype, self.state_record(y))
+        if self.reading is None:
+            return words, self.observation_index(o)
+        return np.concatenate([words, to_words(self.reading.dtype, self.reading_record(o))]), 0
 
     def describe_state(self, x: Any) -> str:
         """A state in words."""
@@ -149,6 +160,36 @@ _LIBRARY = {name: value for name, value in vars(Model).items() if not name.start
 
 if Model.__doc__:  # None under python -OO
     Model.__doc__ = f"{inspect.cleandoc(Model.__doc__)}\n\n{documentation()}"
+
+
+def _as_record(given: Any, space: State, what: str, owner: str) -> Any:
+    """A record of this layout, given as a record, dictionary or tuple; what, owner: how messages name it."""
+    names = space.dtype.names or ()
+    if isinstance(given, np.ndarray) and given.dtype.names and given.size == 1:
+        given = given.reshape(-1)[0]
+    if isinstance(given, np.void):
+        if given.dtype == space.dtype:
+            return given
+        fields: Any = {name: given[name] for name in given.dtype.names or ()}
+    else:
+        whole = isinstance(given, (tuple, list)) and len(given) == len(names)
+        fields = dict(zip(names, given, strict=True)) if whole else given
+    if not isinstance(fields, dict) or set(fields) != set(names):
+        raise UsageError(f"{what} has the fields {', '.join(names)}; got {given!r}.")
+    record = empty_record(space.dtype)
+    for field, value in fields.items():
+        labels = space.labels.get(field, ())
+        try:
+            number = np.asarray(labels.index(value) if value in labels else value)
+            if record[field].dtype.kind == "f":
+                number = number.astype(record[field].dtype)  # a field of single precision holds 0.1, rounded
+            record[field] = number
+        except (TypeError, ValueError):
+            number = None
+        if number is None or not np.array_equal(np.asarray(record[field]), number):
+            name = what.partition(":")[0]
+            raise UsageError(f"{name}: {value!r} is not a value of the {owner}'s field {field}.") from None
+    return record
 
 
 def _reserved(model: type[Model], name: str) -> ModelError:

@@ -22,19 +22,24 @@ def _is_name(values: Any) -> bool:
     return isinstance(values, str)
 
 
+class Angle:
+    """The type of a field that holds an angle in radians: after every step it is wrapped to [−π, π)."""
+
+
 class State:
     """The layout of the observed state x.
 
-    Each field is a type (`bool`, `int`, `float` or a NumPy type), a tuple of names (the field then holds
+    Each field is a type (`bool`, `int`, `float`, `Angle` or a NumPy type), a tuple of names (the field then holds
     the index of one of them), or `(type, shape)` for an array:
 
-        State(row=int, col=int, door=("open", "shut"), seen=(bool, 4))
+        State(row=int, col=int, door=("open", "shut"), seen=(bool, 4), heading=Angle)
     """
 
     def __init__(self, **fields: Any) -> None:
         if not fields:
             fields = {"_": int}  # a model that observes no state has a single one
         self.labels: dict[str, tuple[str, ...]] = {}
+        self.angles = tuple(n for n, k in fields.items() if (k[0] if isinstance(k, tuple) and k else k) is Angle)
         formats: dict[str, Any] = {}
         for name, kind in fields.items():
             if isinstance(kind, (tuple, list)) and kind and all(_is_name(v) for v in kind):
@@ -54,13 +59,13 @@ class State:
     @staticmethod
     def _scalar(name: str, kind: Any) -> np.dtype[Any]:
         try:
-            dtype = np.dtype(kind)
+            dtype = np.dtype(np.float64 if kind is Angle else kind)
         except TypeError:
             dtype = np.dtype(object)
         if dtype.kind not in "biuf":
             raise ModelError(
                 f"State field {name!r}: {kind!r} is not a type that a state can hold; use bool, int, float, "
-                "a NumPy number type, a tuple of names, or (type, shape) for an array."
+                "Angle, a NumPy number type, a tuple of names, or (type, shape) for an array."
             )
         return dtype
 

@@ -146,6 +146,7 @@ class Planner(Storable):
             return
         started = self.now()
         with self._explained_memory_errors():
+            self._require_outcomes(self.model.compiled_form.kernel_view())
             check_before_planning(self.model)
             self._deadline = Deadline(self._preparation_limit, self.clock)
             self._prepare()
@@ -157,10 +158,15 @@ class Planner(Storable):
 
     def prepare_for(self, other: "Planner", deadline: Deadline) -> None:
         """Do the one-time work of a planner that decides for another, whose preparing this is part of."""
+        self._require_outcomes(self.model.compiled_form.kernel_view())
         self.use_clock(other.clock)
         self._deadline = deadline
         self._prepare()
         self._ready = True
+
+    def _require_outcomes(self, view: KernelView) -> None:
+        """Refuse a model with noise or readings, unless the planner can plan for it."""
+        view.require_listed(f"the planner {self.title}")
 
     @property
     def _preparation_limit(self) -> float:
@@ -198,7 +204,11 @@ class Planner(Storable):
         run, x = self.model.compiled_form.interpreted, self.state
         theta = self.belief.sample(stream(0))
         y, _ = max(run.transition(x, theta, a), key=lambda branch: float(branch[1]))
-        return self._state_words(y), int(np.argmax(run.observation(y, run.evolve(x, theta, a), a)))
+        later = run.evolve(x, theta, a)
+        real = self.model.reading is not None
+        return self.model.seen_words(
+            y, run.reading(y, later, a) if real else int(np.argmax(run.observation(y, later, a)))
+        )
 
     def _search_budget(self) -> Budget:
         """The budget of a step's search: without the time that the update will take, going by the last one."""
@@ -265,14 +275,14 @@ class Planner(Storable):
         self.view.raise_fault()
         return replace(decision, seconds=self.now() - started)
 
-    def update(self, a: int | str, y: Any, o: int | str | None) -> None:
+    def update(self, a: int | str, y: Any, o: Any) -> None:
         """Update state and belief: action a led to state y and observation o.
 
         Actions and observations are numbers or names (no observation is None). A state is a record, a dictionary or a
-        tuple.
+        tuple, and so is a reading; a reading with one field may be given as a number.
         """
         self._must_be_reset()
-        self._timed_advance(self.model.action_index(a), self._state_words(y), self.model.observation_index(o))
+        self._timed_advance(self.model.action_index(a), *self.model.seen_words(y, o))
 
     def _timed_advance(self, a: int, y: Words, o: int) -> None:
         started = self.now()
@@ -291,9 +301,9 @@ class Planner(Storable):
         return to_words(self.model.state.dtype, self.model.state_record(y))
 
     def _advance(self, a: int, y: Words, o: int) -> None:
-        """`update` on action number, words and observation number."""
+        """`update` on action number, words (a reading's behind those of y) and observation number."""
         self.belief._advance(self._x, a, y, o)
-        self._x = y.copy()
+        self._x = y[: self.model.state.words].copy()
 
     def _recover(self, y: Words) -> None:
         """`recover` on words."""

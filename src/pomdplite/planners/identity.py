@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Words
+from pomdplite.model.functions import Form
 from pomdplite.model.model import Model
-from pomdplite.model.spaces import Distributed, Hidden
+from pomdplite.model.spaces import Distributed, Hidden, State
 from pomdplite.rng import stream, uniform
 
 _WALKS, _STEPS = 8, 12
@@ -24,11 +25,15 @@ def described(model: Model) -> dict[str, Any]:
         values = {c.name: [list(c.labels), c.prior.tolist()] for c in hidden.components}
     elif isinstance(hidden, Distributed):
         values = {"prior": hidden.identity}
+    definition = model.compiled_form.definition
+    real = {} if definition.form == Form(model.next_states) else {
+        "noise": repr((definition.noise, definition.reading_noise)), "reading": repr(model.reading),
+    }  # fmt: skip
     return {
         "actions": list(map(str, model.actions)), "observations": list(map(str, model.observations)),
         "discount": float(model.discount), "horizon": int(model.episode_horizon),
         "fields of the state": str(model.state.dtype.descr), "fields of the hidden value": str(hidden.dtype.descr),
-        "hidden values": values, "initial state": model.describe_state(model.initial_state()),
+        "hidden values": values, "initial state": model.describe_state(model.initial_state()), **real,
     }  # fmt: skip
 
 
@@ -50,13 +55,25 @@ def _walk(model: Model, random: Words) -> Floats:
         if run.terminal(x) or not legal:
             break
         a = legal[int(uniform(random) * len(legal))]
-        branches = [branch for branch in run.transition(x, theta, a) if branch[1] > 0]
+        normals = run.calls["transition"].normals(random)
+        branches = [branch for branch in run.transition(x, theta, a, normals) if branch[1] > 0]
+        if len(normals):
+            found += _numbers(model.state, branches[0][0])
         found += [float(run.reward(x, theta, a)), *(float(p) for _, p in branches)]
         theta_next = run.evolve(x, theta, a)
         x = branches[int(uniform(random) * len(branches))][0]
-        found += map(float, run.observation(x, theta_next, a))
+        if model.reading is None:
+            found += map(float, run.observation(x, theta_next, a))
+        else:
+            normals = run.calls["observation"].normals(random)
+            found += _numbers(model.reading.space, run.reading(x, theta_next, a, normals))
         theta = theta_next
     return np.array(found)
+
+
+def _numbers(space: State, record: Any) -> list[float]:
+    """The numbers in a record."""
+    return [float(v) for name in space.dtype.names or () for v in np.ravel(record[name])]
 
 
 def _hidden_value(model: Model, random: Words) -> Any:

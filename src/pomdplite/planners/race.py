@@ -214,12 +214,12 @@ class Episodes:
             self._spend(_STEP)
             y, theta = self._buffer.y[i].copy(), self._buffer.theta.copy()
             behind.append((x, a, y, o))
-            step = node, a, y.tobytes(), o
+            step, x = (node, a, y.tobytes(), o), y[: len(x)]
             if step not in self._following:
                 self._catch_up(behind)
-                over = abi.terminal(kernel_model, y.reshape(1, -1), 0)
-                self._following[step] = _END if over else self._node(y)
-            x, node = y, self._following[step]
+                over = abi.terminal(kernel_model, x.reshape(1, -1), 0)
+                self._following[step] = _END if over else self._node(x)
+            node = self._following[step]
             if node == _END:
                 break
         else:

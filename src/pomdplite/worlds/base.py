@@ -16,7 +16,7 @@ class StepResult(NamedTuple):
     """The result of executing an action; `planner.update(a, result.y, result.o)` takes it as it is."""
 
     y: Any  # the next observed state, a record as `model.state_record` returns it
-    o: int  # the observation's number; len(observations) is the null observation
+    o: Any  # the observation's number; len(observations) is the null observation. Or the reading, a record
     reward: float
     terminated: bool  # the episode has ended: y is terminal
     truncated: bool = False  # the world stops the episode early; the step limit is the caller's to enforce
@@ -59,11 +59,17 @@ class World(ABC):
         """Whether the episode succeeded by the world's own measure; None if it has none."""
         return None
 
-    def step_result(self, y: Any, o: int | str | None, reward: float, *, truncated: bool = False) -> StepResult:
-        """Build a result from the next state (record, dictionary or tuple) and the observation (number or name)."""
+    def step_result(self, y: Any, o: Any, reward: float, *, truncated: bool = False) -> StepResult:
+        """Build a result from the next state (record, dictionary or tuple) and the observation.
+
+        An observation is a number or a name; a reading is a record, dictionary or tuple, or a number if it has one
+        field.
+        """
         state = self.model.state_record(y).copy()
         terminated = bool(self.model.compiled_form.interpreted.terminal(state))
-        return StepResult(state, self.model.observation_index(o), float(reward), terminated, truncated)
+        real = self.model.reading is not None
+        seen = self.model.reading_record(o).copy() if real else self.model.observation_index(o)
+        return StepResult(state, seen, float(reward), terminated, truncated)
 
     def constants(self) -> dict[str, str]:
         """What the world consists of, for reports: robot, simulator, dimensions."""

@@ -54,14 +54,16 @@ class ModelWorld(World):
         return to_words(hidden.dtype, hidden.record(values)).reshape(1, -1)
 
     def step(self, a: int) -> StepResult:
-        """Sample the next state, the observation and the reward."""
+        """Sample the next state, the observation or reading, and the reward."""
         u, v = rng.uniform(self._noise), rng.uniform(self._noise)
         i, o, reward = simulate(self._view.kernel_model, self._x, self._theta, a, u, v, self._buffer)
         y = self._buffer.y[i : i + 1].copy()
         terminated = bool(abi.terminal(self._view.kernel_model, y, 0))
         self._view.raise_fault()
         self._x, self._theta = y, self._buffer.theta.copy()
-        return StepResult(self.x, int(o), float(reward), terminated)
+        reading = self.model.reading
+        seen = int(o) if reading is None else from_words(reading.dtype, y[0, self._view.kernel_model.x_words :])
+        return StepResult(self.x, seen, float(reward), terminated)
 
     @property
     def x(self) -> Any:
