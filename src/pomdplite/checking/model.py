@@ -14,7 +14,17 @@ from pomdplite.checking.probe import Probe
 from pomdplite.checking.report import CheckReport
 from pomdplite.checking.revealing import check_revealing
 from pomdplite.checking.step import explain_fault
-from pomdplite.checking.walk import CALLS, EXPANDED, FAULT_FOUND, FINISHED, LEFT_OUT, Walk, advance, allocate_walk
+from pomdplite.checking.walk import (
+    CALLS,
+    EXPANDED,
+    FAULT_FOUND,
+    FINISHED,
+    LEFT_OUT,
+    Draws,
+    Walk,
+    advance,
+    allocate_walk,
+)
 from pomdplite.errors import ModelError
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.faults import Fault, clear_fault, take_fault
@@ -92,11 +102,12 @@ def _walk(probe: Probe, view: KernelView, start: Any, extent: Extent, seed: int)
     model, report, form = view.kernel_model, probe.report, probe.model.compiled_form
     words = to_words(probe.model.state.dtype, start)
     walk = allocate_walk(model, words, extent.states, extent.samples, stream(seed, 1))
+    draws = Draws.of(model)
     clear_fault(form)
     status, faults = FAULT_FOUND, 0
     while status != FINISHED and faults < _MOST_FAULTS and walk.counts[CALLS] < extent.calls:
         pause = min(extent.calls, int(walk.counts[CALLS]) + _BATCH)
-        status = advance(model, walk, pause, view.listed)
+        status = advance(model, walk, draws, pause, view.listed)
         if status == FAULT_FOUND:
             faults += 1
             _explain(probe)

@@ -46,15 +46,31 @@ class Walk(NamedTuple):
     theta: Words  # [2, theta_words] θ, and θ with the components redrawn that do not matter
     later: Words  # [2, theta_words] the same after the step
     later_again: Words  # [1, theta_words]
-    y: Words  # [next_states, x_words + z_words]
+    y: Words  # [next_states, x_words]
     y_again: Words
-    next: Words  # [1, x_words] a next state without its reading
     p: Floats  # [next_states]
     p_again: Floats
     z: Floats  # [observations + 1]
     z_again: Floats
-    reading: Words  # [1, words of a reading and of its noise]
+
+
+class Draws(NamedTuple):
+    """Scratch for a model with noise or readings. Listed models have none, so they do not compile what uses it."""
+
     noise: Floats  # [random numbers of a step or of a reading]
+    seen: Words  # [1, x_words + z_words] a next state with its reading
+    reading: Words  # [1, …] a reading with its noise
+
+    @classmethod
+    def of(cls, model: KernelModel) -> "Draws | None":
+        """None if all outcomes of a step are listed."""
+        if model.noise.numbers == 0 and model.z_words == 0:
+            return None
+        return cls(
+            noise=np.zeros(max(1, model.noise.numbers, model.reading.numbers)),
+            seen=np.zeros((1, model.x_words + model.z_words), np.uint64),
+            reading=np.zeros_like(model.scratch),
+        )
 
 
 def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, random: Words) -> Walk:
@@ -72,15 +88,12 @@ def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, ra
         theta=np.zeros((2, theta_words), np.uint64),
         later=np.zeros((2, theta_words), np.uint64),
         later_again=np.zeros((1, theta_words), np.uint64),
-        y=np.zeros((model.next_states, model.x_words + model.z_words), np.uint64),
-        y_again=np.zeros((model.next_states, model.x_words + model.z_words), np.uint64),
-        next=np.zeros((1, model.x_words), np.uint64),
-        p=np.zeros(model.next_states),
-        p_again=np.zeros(model.next_states),
+        y=np.zeros((model.next_states, model.x_words), np.uint64),
+        y_again=np.zeros((model.next_states, model.x_words), np.uint64),
+        p=np.zeros(max(model.next_states, model.noise.numbers)),
+        p_again=np.zeros(max(model.next_states, model.noise.numbers)),
         z=np.zeros(model.observations + 1),
         z_again=np.zeros(model.observations + 1),
-        reading=np.zeros_like(model.reading.scratch),
-        noise=np.zeros(max(1, model.noise.numbers, model.reading.numbers)),
     )
     walk.states[0] = start
     walk.table[row_slot(walk.states, walk.table, walk.states, 0)] = 0
@@ -89,7 +102,7 @@ def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, ra
 
 
 @kernel
-def advance(model: KernelModel, walk: Walk, pause: int, listed: bool) -> int:
+def advance(model: KernelModel, walk: Walk, draws: Draws | None, pause: int, listed: bool) -> int:
     """Walk on until every state found is done, until `pause` (x, θ, a) have been called, or until a fault."""
     counts = walk.counts
     while counts[STATE] < counts[FOUND]:
@@ -104,7 +117,7 @@ def advance(model: KernelModel, walk: Walk, pause: int, listed: bool) -> int:
                 continue
             counts[EXPANDED] += 1
         while counts[ACTION] < model.actions:
-            if not _try_values(model, walk, s, counts[ACTION], listed):
+            if not _try_values(model, walk, draws, s, counts[ACTION], listed):
                 return FAULT_FOUND
             counts[ACTION] += 1
             counts[VALUE] = 0
@@ -117,7 +130,7 @@ def advance(model: KernelModel, walk: Walk, pause: int, listed: bool) -> int:
 
 
 @inner
-def _try_values(model: KernelModel, walk: Walk, s: int, a: int, listed: bool) -> bool:
+def _try_values(model: KernelModel, walk: Walk, draws: Draws | None, s: int, a: int, listed: bool) -> bool:
     """Try every value of θ that matters to (x, a); return False at a fault, with the counts behind it."""
     counts = walk.counts
     legal = abi.legal(model, walk.states, s, a)
@@ -134,7 +147,7 @@ def _try_values(model: KernelModel, walk: Walk, s: int, a: int, listed: bool) ->
     values = _values(model, component, listed)
     while counts[VALUE] < values:
         counts[VALUE] += 1
-        _try(model, walk, s, a, component, counts[VALUE] - 1, values)
+        _try(model, walk, draws, s, a, component, counts[VALUE] - 1, values)
         if abi.faulty(model):
             return False
     return True
@@ -149,7 +162,9 @@ def _values(model: KernelModel, component: int, listed: bool) -> int:
 
 
 @inner
-def _try(model: KernelModel, walk: Walk, s: int, a: int, component: int, value: int, values: int) -> None:
+def _try(
+    model: KernelModel, walk: Walk, draws: Draws | None, s: int, a: int, component: int, value: int, values: int
+) -> None:
     """Call T, Z, R and φ at (x, θ, a) twice, and add the next states to the walk."""
     first = model.offsets[component]
     n = model.offsets[component + 1] - first
@@ -160,26 +175,39 @@ def _try(model: KernelModel, walk: Walk, s: int, a: int, component: int, value: 
     walk.counts[CALLS] += 1
     if abi.reward(model, walk.states, s, walk.theta, 0, a) != abi.reward(model, walk.states, s, walk.theta, 1, a):
         _note_difference(model, walk, s, a)
-    if model.noise.numbers > 0:
-        noise_from(uniform(walk.random), model.noise.numbers, walk.noise)
-        abi.sampled_transition(model, walk.states, s, walk.theta, 0, a, walk.y, walk.noise)
-        abi.sampled_transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, walk.noise)
-        walk.p[0], walk.p_again[0] = 1.0, 1.0
-    else:
-        abi.transition(model, walk.states, s, walk.theta, 0, a, walk.y, walk.p)
-        abi.transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, walk.p_again)
+    abi.transition(model, walk.states, s, walk.theta, 0, a, walk.y, walk.p)
+    abi.transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, walk.p_again)
+    if draws is not None:
+        _draw_next(model, walk, draws, s, a)
     for i in range(model.next_states):
-        same = _same(walk.y, walk.y_again, i, model.x_words)
-        if walk.p[i] != walk.p_again[i] or (walk.p[i] > 0.0 and not same):
+        if walk.p[i] != walk.p_again[i] or (walk.p[i] > 0.0 and not _same(walk.y, walk.y_again, i)):
             _note_difference(model, walk, s, a)
     _evolve(model, walk, s, a, component, row)
     for i in range(model.next_states):
         if walk.p[i] > 0.0 and not abi.faulty(model):
-            _observe(model, walk, s, a, i)
-            # Where every step leads to a new state, about two of them are followed: deep rather than wide.
-            pending = walk.counts[FOUND] > s + 1
-            if model.noise.numbers == 0 or not pending or uniform(walk.random) * model.actions * values < 1.0:
+            if draws is not None and model.z_words > 0:
+                _read(model, walk, draws, s, a, i)
+            else:
+                _observe(model, walk, s, a, i)
+            if draws is None or _follows(model, walk, s, values):
                 _add_state(walk, i)
+
+
+@inner
+def _draw_next(model: KernelModel, walk: Walk, draws: Draws, s: int, a: int) -> None:
+    """T with noise under both θ, from the same random numbers."""
+    if model.noise.numbers > 0:
+        noise_from(uniform(walk.random), model.noise.numbers, draws.noise)
+        abi.sampled_transition(model, walk.states, s, walk.theta, 0, a, walk.y, draws.noise)
+        abi.sampled_transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, draws.noise)
+        walk.p[0], walk.p_again[0] = 1.0, 1.0
+
+
+@inner
+def _follows(model: KernelModel, walk: Walk, s: int, values: int) -> bool:
+    """Whether to follow a next state: where every step leads to a new one, about two are, for depth before width."""
+    pending = walk.counts[FOUND] > s + 1
+    return model.noise.numbers == 0 or not pending or uniform(walk.random) * model.actions * values < 1.0
 
 
 @inner
@@ -233,15 +261,6 @@ def _evolve(model: KernelModel, walk: Walk, s: int, a: int, component: int, row:
 @inner
 def _observe(model: KernelModel, walk: Walk, s: int, a: int, i: int) -> None:
     """Z in the next state y[i] under both θ."""
-    if model.z_words > 0:
-        noise_from(uniform(walk.random), model.reading.numbers, walk.noise)
-        for t in range(2):
-            abi.sampled_reading(model, walk.y, i, walk.later, t, a, walk.noise)
-            for w in range(walk.reading.shape[1]):
-                if t == 1 and walk.reading[0, w] != model.reading.scratch[0, w]:
-                    _note_difference(model, walk, s, a)
-                walk.reading[0, w] = model.reading.scratch[0, w]
-        return
     abi.observation(model, walk.y, i, walk.later, 0, a, walk.z, 0)
     abi.observation(model, walk.y, i, walk.later, 1, a, walk.z_again, 0)
     for o in range(model.observations + 1):
@@ -252,14 +271,28 @@ def _observe(model: KernelModel, walk: Walk, s: int, a: int, i: int) -> None:
 
 
 @inner
+def _read(model: KernelModel, walk: Walk, draws: Draws, s: int, a: int, i: int) -> None:
+    """Z with readings in the next state y[i] under both θ, from the same random numbers."""
+    noise_from(uniform(walk.random), model.reading.numbers, draws.noise)
+    for w in range(model.x_words):
+        draws.seen[0, w] = walk.y[i, w]
+    for t in range(2):
+        abi.sampled_reading(model, draws.seen, 0, walk.later, t, a, draws.noise)
+        for w in range(model.z_words + model.reading.numbers):
+            if t == 1 and draws.reading[0, w] != model.scratch[0, w]:
+                _note_difference(model, walk, s, a)
+            draws.reading[0, w] = model.scratch[0, w]
+
+
+@inner
 def _note_difference(model: KernelModel, walk: Walk, s: int, a: int) -> None:
     """Record that some function of (x, θ, a) does not repeat itself; step.py finds out which."""
     abi.note_fault(model, _DIFFERS, _TRANSITION, walk.states, s, walk.theta, 0, a)
 
 
 @inlined
-def _same(rows: Words, others: Words, i: int, words: int) -> bool:
-    for w in range(words):
+def _same(rows: Words, others: Words, i: int) -> bool:
+    for w in range(rows.shape[1]):
         if rows[i, w] != others[i, w]:
             return False
     return True
@@ -268,9 +301,7 @@ def _same(rows: Words, others: Words, i: int, words: int) -> bool:
 @inner
 def _add_state(walk: Walk, i: int) -> None:
     """Add the next state y[i], if it is new and there is space."""
-    for w in range(walk.next.shape[1]):
-        walk.next[0, w] = walk.y[i, w]
-    slot = row_slot(walk.states, walk.table, walk.next, 0)
+    slot = row_slot(walk.states, walk.table, walk.y, i)
     if walk.table[slot] >= 0:
         return
     number = walk.counts[FOUND]
@@ -278,7 +309,7 @@ def _add_state(walk: Walk, i: int) -> None:
         walk.counts[LEFT_OUT] = 1
         return
     for w in range(walk.states.shape[1]):
-        walk.states[number, w] = walk.next[0, w]
+        walk.states[number, w] = walk.y[i, w]
     walk.table[slot] = number
     walk.counts[FOUND] = number + 1
 

@@ -44,6 +44,7 @@ class KernelModel(NamedTuple):
     z_words: int  # words of a reading; 0 if observations are listed
     noise: Noise  # of steps; count 0 if next states are listed
     reading: Noise  # of readings
+    scratch: Words  # [1, …] a next state or a reading, and behind it standard deviations or random numbers
 
 
 # A record is row i of a table of words: x and y of tables of states (s starts with x), θ of model.theta or of a table
@@ -83,19 +84,16 @@ def note_fault(model: KernelModel, kind: int, slot: int, x: Words, i: int, theta
 @inlined
 def transition(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, p: Floats) -> int:
     """T: write the next states of (x, θ, a) into the rows of y and their probabilities into p; return how many."""
-    count = call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), address(p, 0))
-    if y.shape[1] > model.x_words and count > 1:
-        _make_room(model.x_words, y, count)
-    return count
+    return call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), address(p, 0))
 
 
 @inner
-def _make_room(x_words: int, y: Words, count: int) -> None:
-    """Move next states that lie one behind the other into the rows of y, which have room for a reading."""
+def make_room(model: KernelModel, y: Words, count: int) -> None:
+    """Behind `transition`, if rows of y are wider than x: move the next states, which lie close together, into rows."""
     width = y.shape[1]
     for i in range(count - 1, 0, -1):
-        for w in range(x_words - 1, -1, -1):
-            at = i * x_words + w
+        for w in range(model.x_words - 1, -1, -1):
+            at = i * model.x_words + w
             y[i, w] = y[at // width, at % width]
 
 
@@ -106,24 +104,24 @@ def sampled_transition(model: KernelModel, x: Words, i: int, theta: Words, t: in
     if not noise.gaussian:
         call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), address(u, 0))
         return
-    spread = address(noise.scratch, 0) + np.uint64(8 * model.x_words)
+    spread = address(model.scratch, 0) + np.uint64(8 * model.x_words)
     call.transition(model.functions, address(x, i), address(theta, t), a, address(y, 0), spread)
-    add_noise(noise, y, 0, noise.scratch, u)
+    add_noise(noise, y, 0, model.scratch, model.x_words, u)
 
 
 @inner
 def sampled_reading(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int, u: Floats) -> None:
     """Z with readings: write the reading in y[j] that the standard normal numbers u lead to behind that state.
 
-    It stays in model.reading.scratch, too, with its standard deviations or random numbers.
+    It stays in model.scratch, too, with its standard deviations or random numbers.
     """
-    noise, row = model.reading, model.reading.scratch
+    noise, row = model.reading, model.scratch
     if not noise.gaussian:
         for k in range(noise.numbers):
             row.view(np.float64)[0, model.z_words + k] = u[k]
     call.observation(model.functions, address(y, j), address(theta, t), a, address(row, 0))
     if noise.gaussian:
-        add_noise(noise, row, 0, row, u)
+        add_noise(noise, row, 0, row, model.z_words, u)
     for w in range(model.z_words):
         y[j, model.x_words + w] = row[0, w]
 

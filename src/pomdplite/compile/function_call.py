@@ -134,7 +134,7 @@ class FunctionCall:
         self.run(given)
         if self._noise.gaussian:
             rows, sds = (given[self._written[i]].view(np.uint64).reshape(1, -1) for i in (0, -1))
-            add_noise(self._noise, rows, 0, sds, numbers)
+            add_noise(self._noise, rows, 0, sds, sds.shape[1] - self._noise.numbers, numbers)
         return [given[i] for i in self._written]
 
     def __call__(self, *inputs: Any) -> Any:
@@ -296,9 +296,9 @@ def _noise_of(definition: Definition, function: ModelFunction) -> Noise | None:
     """The noise of what a function writes; None if it lists what may happen."""
     kinds = function.arguments.values()
     if Kind.PROBABILITIES in kinds and definition.noise.count > 0:
-        return noise_of(definition.noise, definition.state.itemsize // 8)
+        return noise_of(definition.noise)
     if Kind.LIKELIHOODS in kinds and definition.reading is not None:
-        return noise_of(definition.reading_noise, definition.reading.itemsize // 8)
+        return noise_of(definition.reading_noise)
     return None
 
 

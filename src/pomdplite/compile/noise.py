@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Flags, Floats, Ints, Words, inner, kernel
+from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
 from pomdplite.model.readings import NoiseLayout
 
 _TURN = 2.0 * math.pi
@@ -21,19 +21,15 @@ class Noise(NamedTuple):
 
     numbers: int  # random ones
     gaussian: bool  # added to the mean that the model's function writes; else the function is given the numbers
-    word: Ints  # [number] the word of the record that each number is added to, in ascending order
-    angle: Flags  # [number] whether that word is an angle
-    scratch: Words  # [1, words of the record + numbers] a mean, and behind it standard deviations or random numbers
+    word: Ints  # [2, number] the word of the record that each number is added to, ascending; 1 if it is an angle
 
 
-def noise_of(layout: NoiseLayout, words: int) -> Noise:
-    """The noise of a record with so many words."""
+def noise_of(layout: NoiseLayout) -> Noise:
+    """The noise of a record."""
     return Noise(
         numbers=layout.count,
         gaussian=layout.form in ("gaussian", "exact"),
-        word=np.array(layout.words, np.int64),
-        angle=np.array(layout.angles, np.bool_),
-        scratch=np.zeros((1, words + layout.count), np.uint64),
+        word=np.array([layout.words, layout.angles], np.int64).reshape(2, -1),
     )
 
 
@@ -45,14 +41,13 @@ def wrapped(angle: float) -> float:
 
 
 @inner
-def add_noise(noise: Noise, rows: Words, row: int, sds: Words, u: Floats) -> None:
-    """Add standard normal numbers times standard deviations, the last words of sds[0], to the mean in rows[row]."""
-    first = sds.shape[1] - noise.numbers
+def add_noise(noise: Noise, rows: Words, row: int, sds: Words, first: int, u: Floats) -> None:
+    """Add standard normal numbers times standard deviations, sds[0, first:], to the mean in rows[row]."""
     mean, sd = rows.view(np.float64), sds.view(np.float64)
     for k in range(noise.numbers):
-        w = noise.word[k]
+        w = noise.word[0, k]
         value = mean[row, w] + sd[0, first + k] * u[k]
-        if noise.angle[k]:
+        if noise.word[1, k] == 1:
             value = wrapped(value)
         mean[row, w] = value + 0.0  # not -0.0: equal numbers are equal words
 

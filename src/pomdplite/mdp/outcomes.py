@@ -131,6 +131,8 @@ def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out:
     k = 0
     for v in range(n):
         count = abi.transition(model, states, s, model.theta, out.present[v], a, out.y, out.p)
+        if model.z_words > 0:
+            abi.make_room(model, out.y, count)
         for i in range(count):
             if out.p[i] == 0.0:
                 continue

@@ -64,7 +64,10 @@ def simulate(
         noise_from(u, model.noise.numbers, out.noise)
         abi.sampled_transition(model, x, 0, theta, 0, a, out.y, out.noise)
     else:
-        i = pick(out.p, abi.transition(model, x, 0, theta, 0, a, out.y, out.p), u)
+        count = abi.transition(model, x, 0, theta, 0, a, out.y, out.p)
+        if model.z_words > 0:
+            abi.make_room(model, out.y, count)
+        i = pick(out.p, count, u)
     for w in range(theta.shape[1]):
         out.theta[0, w] = theta[0, w]
     if model.evolves:

@@ -134,8 +134,11 @@ class KernelView:
             evolves=form.evolves,
             h_words=model.memory.words,
             z_words=z_words,
-            noise=noise_of(definition.noise, x_words),
-            reading=noise_of(definition.reading_noise, z_words),
+            noise=noise_of(definition.noise),
+            reading=noise_of(definition.reading_noise),
+            scratch=np.zeros(
+                (1, max(x_words + definition.noise.count, z_words + definition.reading_noise.count)), np.uint64
+            ),
         )
         view = cls(model, table, kernel_model)
         if isinstance(model.hidden, Population):
