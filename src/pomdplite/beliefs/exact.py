@@ -56,13 +56,18 @@ class ExactBelief(Belief):
         return self._probabilities.tobytes() + self._maps.tobytes()
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
-        component, k, e = self._outcomes(self._state(x), a)
-        j, pair = find_outcome(self._buffer, k, e, y, o)
+        if self.view.real:
+            component, logs, arrived = self._weigh(x, a, y, o)
+            j = 0
+        else:
+            component, k, e = self._outcomes(self._state(x), a)
+            j, pair = find_outcome(self._buffer, k, e, y, o)
+            logs, arrived = np.full(len(self._buffer.reward), -np.inf), j >= 0
+            if pair >= 0:
+                _logarithms(self._buffer.likelihood[pair], logs)
         first, last = self.kernel_model.offsets[component : component + 2]
-        if pair < 0 or not _condition(
-            self._log_weights[first:last], self._buffer.likelihood[pair], self._probabilities[first:last]
-        ):
-            raise self._impossible(x, a, y, o, arrived=j >= 0)
+        if not _condition(self._log_weights[first:last], logs, self._probabilities[first:last]):
+            raise self._impossible(x, a, y, o, arrived=arrived)
         self._maps = self.view.maps(self._buffer.next[j])
 
     def recover(self) -> None:
@@ -157,18 +162,28 @@ class FactoredBelief(ExactBelief):
 
 
 @kernel
-def _condition(log_weights: Floats, likelihood: Floats, b: Floats) -> bool:
-    """Apply Bayes' rule to one block; return False, and change nothing, if no value remains possible."""
+def _logarithms(likelihood: Floats, logs: Floats) -> None:
+    """The logarithms of likelihoods."""
+    for v in range(logs.shape[0]):
+        logs[v] = np.log(likelihood[v]) if likelihood[v] > 0.0 else -np.inf
+
+
+@kernel
+def _condition(log_weights: Floats, logs: Floats, b: Floats) -> bool:
+    """Apply Bayes' rule to one block; return False, and change nothing, if no value remains possible.
+
+    logs: the log likelihood of each value.
+    """
     highest = -np.inf
     for v in range(b.shape[0]):
-        if likelihood[v] > 0.0:
-            highest = max(highest, log_weights[v] + np.log(likelihood[v]))
+        if logs[v] > -np.inf:
+            highest = max(highest, log_weights[v] + logs[v])
     if highest == -np.inf:
         return False
     total = 0.0
     for v in range(b.shape[0]):
-        if likelihood[v] > 0.0:
-            log_weights[v] += np.log(likelihood[v]) - highest
+        if logs[v] > -np.inf:
+            log_weights[v] += logs[v] - highest
         else:
             log_weights[v] = -np.inf
         b[v] = np.exp(log_weights[v])

@@ -60,10 +60,8 @@ class ParticleBelief(PopulationBelief):
         self._move(self.view.root(), _SWEEPS)
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
-        _, k, e = self._outcomes(x, a)
-        _, pair = find_outcome(self._buffer, k, e, y, o)
         n = self.count
-        weights = self._probabilities[:n] * self._buffer.likelihood[pair, :n] if pair >= 0 else np.zeros(n)
+        weights = self._probabilities[:n] * self._likelihoods(x, a, y, o)
         history, total = extended(self._history, x, a, y, o), float(weights.sum())
         if total <= 0:
             self._recover_population(history, self._stream.copy())
@@ -76,6 +74,15 @@ class ParticleBelief(PopulationBelief):
         if self.effective < n / 2 or weights.min() == 0:
             self._resample()
         self._move(y, min(_MOST_SWEEPS, round(_SWEEPS * n / self.effective)))
+
+    def _likelihoods(self, x: Words, a: int, y: Words, o: int) -> Floats:
+        """The likelihood of a step under each particle; with noise or readings, relative to the highest."""
+        if self.view.real:
+            logs = self._weigh(x, a, y, o)[1]
+            return np.exp(logs - logs.max()) if logs.max() > -np.inf else np.zeros(self.count)
+        _, k, e = self._outcomes(x, a)
+        _, pair = find_outcome(self._buffer, k, e, y, o)
+        return self._buffer.likelihood[pair, : self.count] if pair >= 0 else np.zeros(self.count)
 
     def _adopt(self, y: Words, weights: Floats) -> None:
         self._probabilities[: self.count] = weights

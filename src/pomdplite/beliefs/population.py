@@ -225,8 +225,9 @@ class PopulationBelief(Belief):
     def _unexplained(self) -> ImpossibleObservationError:
         model, history, last = self.view.model, self._history, self._history.steps - 1
         x, y = (self.view.describe(words[last]) for words in (history.x, history.y))
+        seen = self.view.seen(history.y[last], int(history.o[last]))
         return ImpossibleObservationError(
-            f"none of {self.count} particles explains observing {model.observation_name(int(history.o[last]))!r} "
+            f"none of {self.count} particles explains observing {seen!r} "
             f"after {model.actions[history.a[last]]!r} in x = ({x}), arriving in x' = ({y}), and "
             f"{len(_SOURCES) * RECOVERY_ROUNDS} rounds of recovery found none that does."
         )

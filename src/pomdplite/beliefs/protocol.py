@@ -18,6 +18,7 @@ from pomdplite.errors import ImpossibleObservationError
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
+from pomdplite.mdp.weighing import weigh_step
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
@@ -177,6 +178,17 @@ class Belief(ABC):
         self.view.raise_fault()
         return component, k, e
 
+    def _weigh(self, x: Words, a: int, y: Words, o: int) -> tuple[int, Floats, bool]:
+        """In a model with noise or readings: the component that (x, a) depends on, the log density of (y, o) under
+        each of its values, and whether some value leads to y; the buffer's first next state then is s after the step.
+        """
+        logs = np.full(len(self._buffer.reward), -np.inf)
+        state, seen = self._state(x).reshape(1, -1), y.reshape(1, -1)
+        component, arrived = weigh_step(self.kernel_model, state, a, seen, o, logs, self._buffer)
+        self.view.raise_fault()
+        first, last = self.kernel_model.offsets[component : component + 2]
+        return component, logs[: last - first], arrived
+
     def _impossible(self, x: Words, a: int, y: Words, o: int, *, arrived: bool) -> ImpossibleObservationError:
         """The error for a step that no hypothesis explains; arrived: some hypothesis explains at least y."""
         model = self.view.model
@@ -187,7 +199,7 @@ class Belief(ABC):
                 f"the next state {there} is impossible {where}, under every hidden value."
             )
         return ImpossibleObservationError(
-            f"observing {model.observation_name(o)!r} is impossible {where}, arriving in {there}, under every hidden "
+            f"observing {self.view.seen(y, o)!r} is impossible {where}, arriving in {there}, under every hidden "
             "value that was still possible."
         )
 

@@ -39,6 +39,7 @@ class RejectionBelief(PopulationBelief):
 
     def __init__(self, model: Model | KernelView, particles: int = PARTICLES) -> None:
         view = view_of(model).present_form()
+        view.require_listed("a belief by rejection")
         self._present = np.zeros((particles + 1, view.model.hidden.words), np.uint64)  # the last is "no component"
         super().__init__(view, particles)
         self.reset()

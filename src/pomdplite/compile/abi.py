@@ -13,7 +13,7 @@ import numpy as np
 from pomdplite.compile.addresses import SLOTS, address, call
 from pomdplite.compile.faults import ARGUMENTS, KIND, SLOT, FaultKind
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner
-from pomdplite.compile.noise import Noise, add_noise
+from pomdplite.compile.noise import Noise, add_noise, log_normal_words
 
 OBSERVATION, TERMINAL, LEGAL, EVOLVE, HEURISTIC, POLICY, MOVE, UPPER, PREFERRED, REMEMBER = (
     SLOTS[name]
@@ -124,6 +124,29 @@ def sampled_reading(model: KernelModel, y: Words, j: int, theta: Words, t: int, 
         add_noise(noise, row, 0, row, model.z_words, u)
     for w in range(model.z_words):
         y[j, model.x_words + w] = row[0, w]
+
+
+@inner
+def transition_log_density(
+    model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, j: int
+) -> float:
+    """log p(y[j] | x, θ, a) in a model with noise."""
+    if not model.noise.gaussian:
+        return call.density(model.functions, address(x, i), address(theta, t), a, address(y, j))
+    mean = address(model.scratch, 0)
+    spread = mean + np.uint64(8 * model.x_words)
+    call.transition(model.functions, address(x, i), address(theta, t), a, mean, spread)
+    return log_normal_words(model.noise, model.scratch, model.x_words, y, j, 0)
+
+
+@inner
+def reading_log_density(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int) -> float:
+    """log p(z | y[j], θ', a) for the reading z behind y[j]."""
+    if not model.reading.gaussian:
+        reading = address(y, j) + np.uint64(8 * model.x_words)
+        return call.likelihood(model.functions, address(y, j), address(theta, t), a, reading)
+    call.observation(model.functions, address(y, j), address(theta, t), a, address(model.scratch, 0))
+    return log_normal_words(model.reading, model.scratch, model.z_words, y, j, model.x_words)
 
 
 @inlined

@@ -13,6 +13,7 @@ from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
 from pomdplite.model.readings import NoiseLayout
 
 _TURN = 2.0 * math.pi
+_HALF_LOG_TURN = 0.5 * math.log(_TURN)
 _EVEN = 10.0  # radians: with a standard deviation above this, the density of an angle is the same everywhere
 
 
@@ -50,6 +51,46 @@ def add_noise(noise: Noise, rows: Words, row: int, sds: Words, first: int, u: Fl
         if noise.word[1, k] == 1:
             value = wrapped(value)
         mean[row, w] = value + 0.0  # not -0.0: equal numbers are equal words
+
+
+@inner
+def log_normal_words(noise: Noise, mean: Words, words: int, rows: Words, row: int, first: int) -> float:
+    """The log density of the record at rows[row, first:], given the mean in mean[0] and standard deviations behind it.
+
+    Words without noise, and words whose standard deviation is 0, must equal the mean; else -inf.
+    """
+    value, center = rows.view(np.float64), mean.view(np.float64)
+    total, k = 0.0, 0
+    for w in range(words):
+        sd = 0.0
+        angle = False
+        if k < noise.numbers and noise.word[0, k] == w:
+            sd, angle = center[0, words + k], noise.word[1, k] == 1
+            k += 1
+        if sd == 0.0:
+            if rows[row, first + w] != mean[0, w]:
+                return -np.inf
+        elif angle:
+            total += _log_wrapped_normal(value[row, first + w] - center[0, w], sd)
+        else:
+            d = (value[row, first + w] - center[0, w]) / sd
+            total += -0.5 * d * d - math.log(sd) - _HALF_LOG_TURN
+    return total
+
+
+@inner
+def _log_wrapped_normal(difference: float, sd: float) -> float:
+    """The log density of an angle at this distance from its mean: the sum over all turns."""
+    if sd > _EVEN:
+        return -math.log(_TURN)
+    nearest = wrapped(difference)
+    turns = 1 + int(sd)
+    total = 0.0
+    for turn in range(-turns, turns + 1):
+        d, d_nearest = (nearest + turn * _TURN) / sd, nearest / sd
+        total += math.exp(0.5 * (d_nearest * d_nearest - d * d))
+    d = nearest / sd
+    return math.log(total) - 0.5 * d * d - math.log(sd) - _HALF_LOG_TURN
 
 
 def nodes(count: int) -> tuple[Floats, Floats]:

@@ -121,7 +121,7 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
     if k == FULL:
         return component, FULL, 0
     if evolving and model.s_words > model.x_words:
-        _advance_maps(model, component, k, out)
+        advance_maps(model, component, k, out)
     return component, k, _split_by_observation(model, a, n, k, out)
 
 
@@ -158,7 +158,7 @@ def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out:
 
 
 @inlined
-def _advance_maps(model: KernelModel, component: int, k: int, out: Outcomes) -> None:
+def advance_maps(model: KernelModel, component: int, k: int, out: Outcomes) -> None:
     """φ: let the maps of the next states lead to the later values of the component."""
     first = model.offsets[component]
     for v in range(model.offsets[component + 1] - first):

@@ -9,6 +9,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.mdp.observation_rows import observation_row
 from pomdplite.mdp.outcomes import Outcomes, present_row
+from pomdplite.mdp.weighing import observation_log_probability, transition_log_probability
 from pomdplite.rng import noise_from, uniform
 
 
@@ -100,12 +101,14 @@ def draw_hidden(model: KernelModel, s: Words, b: Floats, theta: Words, t: int, s
 @inner
 def history_log_probability(model: KernelModel, history: History, theta: Words, t: int, out: Outcomes) -> float:
     """log P(next states and observations of the history | θ₀ = theta[t]). Overwrites `out`."""
-    total = 0.0
+    total, real = 0.0, model.noise.numbers > 0 or model.z_words > 0
     for w in range(theta.shape[1]):
         out.past[0, w] = theta[t, w]
     for i in range(history.steps):
         chance = 1.0
-        if i >= history.forgotten:
+        if real and i >= history.forgotten:
+            total += transition_log_probability(model, history.x, i, history.a[i], history.y, i, out)
+        elif i >= history.forgotten:
             chance = _transition_probability(model, history, i, out)
             if chance == 0.0:
                 return -np.inf
@@ -113,7 +116,12 @@ def history_log_probability(model: KernelModel, history: History, theta: Words, 
             abi.evolve(model, history.x, i, out.past, 0, history.a[i], out.theta)
             for w in range(theta.shape[1]):
                 out.past[0, w] = out.theta[0, w]
-        if i >= history.forgotten:
+        if real and i >= history.forgotten and total > -np.inf:
+            a, o = history.a[i], history.o[i]
+            total += observation_log_probability(model, history.y, i, out.past, a, o, out)
+        if total == -np.inf:
+            return total
+        if not real and i >= history.forgotten:
             first = observation_row(model, history.y, i, out.past, 0, history.a[i], out.rows)
             seen = out.rows.z[first + history.o[i]]
             if seen <= 0.0:

@@ -177,6 +177,13 @@ class KernelView:
                                                                   found.reading is not None))  # fmt: skip
         return " and ".join(text for text, there in parts if there)
 
+    def seen(self, y: Words, o: int) -> str:
+        """An observation in words, given what is seen after a step: words of y, with a reading behind it, and o."""
+        reading = self.model.reading
+        return self.model.observation_name(
+            o if reading is None else from_words(reading.dtype, y[self.kernel_model.x_words :])
+        )
+
     def require_listed(self, what: str) -> None:
         """Refuse to do what needs every outcome of a step listed, if the model has noise or readings."""
         if self.real:
