@@ -2,7 +2,7 @@
 
     make bench
     python benchmarks/run.py                # everything, about five minutes
-    python benchmarks/run.py graph uct      # some parts: calls, graph, uct, memory, starts
+    python benchmarks/run.py graph uct      # some parts: calls, real, graph, uct, memory, starts
 
 Absolute times belong to one machine at one moment. Compare tables from the same machine, or the ratios to plain NumPy
 and Python, which are measured in the same run. Every part compiles its kernels before it measures; where that time is
@@ -26,6 +26,7 @@ from pomdplite.compile import abi
 from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
 from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
+from pomdplite.mdp.sampling import simulate
 from pomdplite.mdp.value_iteration import ValueIteration
 
 WHAT, MEASURED = 38, 16  # column widths; 23 of 80 columns are left for the comparison
@@ -104,6 +105,59 @@ def expansions(model, x, out, repeats):
         _, _, e = outcomes(model, x, 0, 5 + (i & 7), out)
         total += e
     return total
+
+
+class Cart(pl.Model):
+    """A cart whose speed and position have noise, with a sensor for the position."""
+
+    state = pl.State(position=float, speed=float)
+    hidden = pl.Hidden(mass=(0.5, 2.0))
+    actions = ("left", "wait", "right")
+    noise = pl.Gaussian(position=0.01, speed=0.1)
+    observations = pl.Reading(position=float, noise=pl.Gaussian(position=0.5))
+    discount = 0.95
+
+    def transition(m, x, theta, a, y):
+        y.speed = 0.9 * x.speed + (a - 1) / theta.mass
+        y.position = x.position + 0.1 * x.speed
+
+    def observation(m, y, theta, a, z):
+        z.position = y.position
+
+    def reward(m, x, theta, a):
+        return -abs(x.position)
+
+
+@njit(error_model="numpy", _nrt=False)
+def samples(model, x, u, out, repeats):
+    total = 0.0
+    for i in range(repeats):
+        u += 0.6180339887498949
+        u -= np.floor(u)
+        _, _, reward = simulate(model, x, model.theta[i & 1 : (i & 1) + 1], 2, u, 1.0 - u, out)
+        total += reward
+    return total
+
+
+@njit(error_model="numpy", _nrt=False)
+def densities(model, x, y, repeats):
+    total = 0.0
+    for i in range(repeats):
+        total += abi.transition_log_density(model, x, 0, model.theta, i & 1, 2, y, 0)
+        total += abi.reading_log_density(model, y, 0, model.theta, i & 1, 2)
+    return total
+
+
+def real_numbers() -> None:
+    """Steps of a model with noise and readings."""
+    kernel_model = (view := Cart().compiled_form.kernel_view()).kernel_model
+    x, out, repeats = view.root().reshape(1, -1), allocate_outcomes(kernel_model, 1), 1_000_000
+    samples(kernel_model, x, 0.5, out, 10)
+    fast = best_of(3, lambda: samples(kernel_model, x, 0.5, out, repeats)) / repeats
+    row("steps with noise and readings", f"{1 / fast / 1e6:.1f} million/s", "drawn: T with two numbers, Z and R")
+    densities(kernel_model, x, out.y, 10)
+    fast = best_of(3, lambda: densities(kernel_model, x, out.y, repeats)) / repeats
+    row("their densities", f"{1 / fast / 1e6:.1f} million/s", "of T and Z")
 
 
 def calls() -> None:
@@ -318,7 +372,9 @@ def starts() -> None:
     row("run tiger -n 10, cold", f"{cold:.1f} s", f"compiles all: {cold / warm:.0f} × warm")
 
 
-PARTS: dict[str, Callable[[], None]] = {"calls": calls, "graph": graph, "uct": uct, "memory": memory, "starts": starts}
+PARTS: dict[str, Callable[[], None]] = {
+    "calls": calls, "real": real_numbers, "graph": graph, "uct": uct, "memory": memory, "starts": starts,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -160,6 +160,26 @@ def test_the_check_finds_a_reading_that_depends_on_another_component():
     assert any("depends returns rate" in f.message and "observation differs" in f.message for f in findings), findings
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_check_finds_draws_whose_density_is_zero(compiled):
+    def density(m, x, theta, a, y):
+        return 1.0 if 1.0 <= y.v <= 2.0 else 0.0
+
+    def likelihood(m, y, theta, a, z):
+        return 1.0 if z.n == 0 else 0.0
+
+    for name, function, wrong in (("density", density, "transition"), ("likelihood", likelihood, "observation")):
+        report = pl.check_model(changed(Counter, compiled=compiled, **{name: function})(), calls=200)
+        assert not report.ok and f"{name} is 0 for what {wrong} draws at " in report.findings[0].message
+
+
+def test_models_that_differ_in_a_density_alone_have_different_identities():
+    def density(m, x, theta, a, y):
+        return 1.0
+
+    assert not np.array_equal(sampled_numbers(changed(Counter, density=density)()), sampled_numbers(Counter()))
+
+
 @pytest.mark.parametrize("planner", sorted(pl.PLANNERS))
 @pytest.mark.parametrize(("kind", "has"), [(Pendulum, "noise in its steps"), (RealLightDark, "readings instead of")])
 def test_planners_that_need_listed_outcomes_refuse_in_one_sentence(planner, kind, has):

@@ -25,7 +25,7 @@ FOUND, STATE, ACTION, VALUE, EXPANDED, CALLS, LEGAL_ACTIONS, LEFT_OUT = range(8)
 
 _VALUES = 64  # of one component, or of a joint or drawn θ, that are tried in one (x, a)
 _DRAWS = 3  # of a θ that cannot be listed
-_DIFFERS, _DOMAIN = int(FaultKind.DIFFERS), int(FaultKind.DOMAIN)
+_DIFFERS, _DOMAIN, _DENSITY_ZERO = (int(k) for k in (FaultKind.DIFFERS, FaultKind.DOMAIN, FaultKind.DENSITY_ZERO))
 _TRANSITION = SLOTS["transition"]
 _REPEATS = 3  # of φ, whose value is drawn from few
 
@@ -201,6 +201,9 @@ def _draw_next(model: KernelModel, walk: Walk, draws: Draws, s: int, a: int) -> 
         abi.sampled_transition(model, walk.states, s, walk.theta, 0, a, walk.y, draws.noise)
         abi.sampled_transition(model, walk.states, s, walk.theta, 1, a, walk.y_again, draws.noise)
         walk.p[0], walk.p_again[0] = 1.0, 1.0
+        if not model.noise.gaussian:
+            if abi.transition_log_density(model, walk.states, s, walk.theta, 0, a, walk.y, 0) == -np.inf:
+                abi.note_fault(model, _DENSITY_ZERO, _TRANSITION, walk.states, s, walk.theta, 0, a)
 
 
 @inner
@@ -282,6 +285,8 @@ def _read(model: KernelModel, walk: Walk, draws: Draws, s: int, a: int, i: int) 
             if t == 1 and draws.reading[0, w] != model.scratch[0, w]:
                 _note_difference(model, walk, s, a)
             draws.reading[0, w] = model.scratch[0, w]
+    if not model.reading.gaussian and abi.reading_log_density(model, draws.seen, 0, walk.later, 1, a) == -np.inf:
+        abi.note_fault(model, _DENSITY_ZERO, abi.OBSERVATION, draws.seen, 0, walk.later, 1, a)
 
 
 @inner

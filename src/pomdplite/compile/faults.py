@@ -37,7 +37,8 @@ class FaultKind(IntEnum):
     NO_ACTION = 9  # no action is legal in a state that is not terminal
     DOMAIN = 10  # evolve gave a value that is not in Θ
     DIFFERS = 11  # two calls that must agree do not
-    SPREAD = 12  # a standard deviation that is negative or not finite, found by the wrappers
+    DENSITY_ZERO = 12  # what a function draws has density 0
+    SPREAD = 13  # a standard deviation that is negative or not finite, found by the wrappers
 
 
 _PROBABILITY, _NEGATIVE, _SUM = (int(k) for k in (FaultKind.PROBABILITY, FaultKind.NEGATIVE, FaultKind.SUM))

@@ -111,9 +111,14 @@ def fault_text(form: "CompiledModel", name: str, where: str, kind: FaultKind, nu
             f"{name} returned {number:.0f} at {where}; components are numbered 0 to "
             f"{len(model.hidden.components) - 1}, and -1 is none."
         ),
+        FaultKind.DENSITY_ZERO: f"{_density_of(name)} is 0 for what {name} draws at {where}.",
         FaultKind.SPREAD: f"{name} gives the standard deviation {number:g} at {where}; it must be at least 0.",
         FaultKind.DIFFERS: f"a function gives different results for the same arguments at {where}.",
     }[kind]
+
+
+def _density_of(name: str) -> str:
+    return "density" if name == "transition" else "likelihood"
 
 
 def _chance(name: str) -> str:

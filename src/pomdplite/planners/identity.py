@@ -59,6 +59,8 @@ def _walk(model: Model, random: Words) -> Floats:
         branches = [branch for branch in run.transition(x, theta, a, normals) if branch[1] > 0]
         if len(normals):
             found += _numbers(model.state, branches[0][0])
+        if "density" in run.calls:
+            found.append(run.density(x, theta, a, branches[0][0]))
         found += [float(run.reward(x, theta, a)), *(float(p) for _, p in branches)]
         theta_next = run.evolve(x, theta, a)
         x = branches[int(uniform(random) * len(branches))][0]
@@ -66,7 +68,10 @@ def _walk(model: Model, random: Words) -> Floats:
             found += map(float, run.observation(x, theta_next, a))
         else:
             normals = run.calls["observation"].normals(random)
-            found += _numbers(model.reading.space, run.reading(x, theta_next, a, normals))
+            read = run.reading(x, theta_next, a, normals)
+            found += _numbers(model.reading.space, read)
+            if "likelihood" in run.calls:
+                found.append(run.likelihood(x, theta_next, a, read))
         theta = theta_next
     return np.array(found)
 
