@@ -109,6 +109,70 @@ class Mixed(Looking):
         z[0] = 1.0 - heads
 
 
+class Sensor(Looking):
+    """Normal readings of an unknown number."""
+
+    hidden = pl.Hidden(mu=pl.Normal(0.5, 2.0))
+    observations = pl.Reading(d=float, noise=pl.Gaussian(d=0.5))
+
+    def observation(m, y, theta, a, z):
+        z.d = theta.mu
+
+
+class SharpSensor(Sensor):
+    """The same with an error of 0.0001, on a long line."""
+
+    hidden = pl.Hidden(mu=pl.Uniform(-30.0, 30.0))
+    observations = pl.Reading(d=float, noise=pl.Gaussian(d=0.0001))
+
+
+class UnknownSensor(Looking):
+    """Normal readings of an unknown number with unknown spread."""
+
+    hidden = pl.Hidden(mu=pl.Normal(0.0, 2.0), spread=pl.LogNormal(-0.5, 0.7))
+    observations = pl.Reading(d=float)
+
+    def observation(m, y, theta, a, z, sd):
+        z.d = theta.mu
+        sd.d = theta.spread
+
+
+def read(belief: pl.Belief, readings: NDArray[np.float64]) -> None:
+    """Tell the belief these readings, in a state that does not change."""
+    x = np.zeros(1, np.uint64)
+    for words in (readings + 0.0).view(np.uint64):
+        belief._advance(x, 0, np.array([0, words], np.uint64), 0)
+
+
+def unknown_moments(readings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means and standard deviations of (mu, log spread), by brute force on ever smaller grids."""
+    n, mean, square = len(readings), readings.mean(), (readings**2).mean()
+
+    def density(mu, log_spread):
+        squares = n * (square - 2 * mu * mean + mu**2)
+        likelihood = -n * log_spread - squares / 2 * np.exp(-2 * log_spread)
+        return likelihood + stats.norm.logpdf(mu, 0.0, 2.0) + stats.norm.logpdf(log_spread, -0.5, 0.7)
+
+    return plane_moments(density, np.array([[-12.0, 12.0], [-5.0, 4.0]]))
+
+
+def plane_moments(density, box: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means and standard deviations under an unnormalised log density of two numbers, by ever smaller grids."""
+    found: list[tuple[float, float]] = []
+    for _ in range(8):
+        one, two = (np.linspace(*side, 401) for side in box)
+        logs = density(one[:, None], two[None, :])
+        w = np.exp(logs - logs.max())
+        w /= w.sum()
+        found = []
+        for marginal, values in ((w.sum(axis=1), one), (w.sum(axis=0), two)):
+            mean = marginal @ values
+            found.append((mean, math.sqrt(marginal @ (values - mean) ** 2)))
+        reach = [12 * max(sd, v[1] - v[0]) for (_, sd), v in zip(found, (one, two), strict=True)]
+        box = np.array([[mean - r, mean + r] for (mean, _), r in zip(found, reach, strict=True)])
+    return np.array(found)
+
+
 def look(belief: pl.Belief, seen: NDArray[np.int64], places: NDArray[np.float64] | None = None) -> None:
     """Tell the belief these observations, each made in the state with this number; by default always in one state."""
     words = np.zeros((len(seen), 1), np.uint64) if places is None else (places + 0.0).view(np.uint64)[:, None]

@@ -18,7 +18,7 @@ from pomdplite import rng
 from pomdplite.beliefs.history import empty_history, extended, last_step, weigh_history
 from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers
 from pomdplite.beliefs.population import drawn_marginals, population_model
-from pomdplite.beliefs.protocol import Belief, find_outcome, view_of
+from pomdplite.beliefs.protocol import Belief, view_of
 from pomdplite.beliefs.resampling import entropy
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
@@ -136,8 +136,7 @@ class QuadratureBelief(Belief):
         weigh_history(self.view.kernel_model, history, theta, logs, self._buffer)
         self.view.raise_fault()
         if logs.max() == -np.inf:
-            _, k, e = self._outcomes(x, a)
-            raise self._impossible(x, a, y, o, arrived=find_outcome(self._buffer, k, e, y, o)[0] >= 0)
+            raise self._impossible(x, a, y, o, arrived=self._weigh(x, a, y, o)[2])
         self._history = history
         z = np.zeros((count, self._table.continuous))
         to_unconstrained(self._table, theta, z)
