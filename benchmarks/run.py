@@ -93,7 +93,7 @@ def rewards(model, x, repeats):
 def observations(model, x, z, repeats):
     total = 0.0
     for i in range(repeats):
-        abi.observation(model, x, 0, model.theta, i & 1, 6, z)
+        abi.observation(model, x, 0, model.theta, i & 1, 6, z, 0)
         total += z[0]
     return total
 
