@@ -23,7 +23,7 @@ from numba import njit
 
 import pomdplite as pl
 from pomdplite.compile import abi
-from pomdplite.mdp.distinct_steps import allocate_step_values, evaluate_steps
+from pomdplite.mdp.distinct_steps import ALL, allocate_step_values, evaluate_steps
 from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.sampling import simulate
@@ -225,7 +225,7 @@ def graph_of(name: str) -> None:
     warm = float(np.median(times))
     row(f"{name}: solve after a check", f"{1e3 * warm:.1f} ms", f"{cold / warm:.1f} × faster")
     values, v = allocate_step_values(reachable.distinct), np.zeros(reachable.states)
-    evaluate_steps(view.kernel_model, reachable.distinct, prior, 0.8, values)
+    evaluate_steps(view.kernel_model, reachable.distinct, prior, 0.8, values, ALL)
     sweep = best_of(3, lambda: _plain_sweep(reachable.graph, values.internal, v, 0.95))
     row(f"{name}: a NumPy sweep", f"{1e3 * sweep:.1f} ms", f"a solve: {cold / sweep:.2f} of it")
 
