@@ -227,6 +227,29 @@ def test_the_yardsticks_of_tiger():
     assert yardsticks(LoosePopulation()) is None and yardsticks(pl.make_model("rocksample-11-11")) is None
 
 
+class Repeating(pl.Model):
+    """Waiting earns 1 forever, whatever is hidden; stepping aside once costs 4 and changes nothing else."""
+
+    state = pl.State(aside=bool)
+    hidden = pl.Hidden(colour=("red", "blue"))
+    actions = ("wait", "aside")
+    discount = 0.97
+
+    def transition(m, x, theta, a, y):
+        y.aside = a == 1
+
+    def reward(m, x, theta, a):
+        return -4.0 if a == 1 or x.aside else 1.0
+
+
+def test_there_is_no_gap_where_repeating_one_action_is_the_best_policy():
+    """Waiting forever earns 1 / (1 − 0.97), known θ or not; what iteration and the horizon leave is no distance."""
+    yards = yardsticks(Repeating())
+    assert yards.most == pytest.approx(1 / 0.03, rel=1e-3) and yards.least == pytest.approx(1 / 0.03, rel=1e-3)
+    assert yards.scale is None and yards.gap(yards.least) == 0.0 and yards.gap(0.0) is None
+    assert yards.text(yards.least).endswith("if the hidden value were known; repeating one action earns as much")
+
+
 @settings(max_examples=60, deadline=None)
 @given(tables(layered=True))
 def test_no_value_is_above_the_bound(m):

@@ -24,6 +24,7 @@ log = logging.getLogger("pomdplite")
 
 CHEAP = 2_000_000  # (x, θ, a) whose values are computed in about a second
 _NOTHING = 1e-9  # of a value: a distance that is due to rounding
+_INEXACT = 1e-3  # of a value: how far `known` and `least` may be from exact, since iteration ends and the horizon is far
 
 
 class Yardsticks(NamedTuple):
@@ -45,18 +46,24 @@ class Yardsticks(NamedTuple):
         if self.known is None or self.least is None:
             return None
         distance = self.known - self.least
-        return distance if distance > _NOTHING * max(1.0, abs(self.known)) else None
+        return distance if distance > self._inexact else None
+
+    @property
+    def _inexact(self) -> float:
+        return _INEXACT * max(1.0, abs(self.most))
 
     def gap(self, mean: float) -> float | None:
-        """The gap of a planner that earns so much; None if there is no scale for it."""
-        return None if self.scale is None else max(0.0, (self.most - mean) / self.scale)
+        """The gap of a planner that earns so much; None if there is one, but no scale for it."""
+        if self.scale is None:
+            return 0.0 if mean >= self.most - self._inexact else None
+        return max(0.0, (self.most - mean) / self.scale)
 
     def text(self, mean: float, stderr: float = 0.0) -> str:
         """The bound, and the gap of a planner that earns so much, for people."""
         why = "if the hidden value were known" if self.finder is None else f"(a bound found by {self.finder})"
         said, gap = f"at most {self.most:.2f} is possible {why}", self.gap(mean)
         if gap is None or self.scale is None:
-            return said
+            return said if self.known is None or self.least is None else f"{said}; repeating one action earns as much"
         error, digits = 100 * stderr / self.scale, 1 if gap < 0.1 else 0
         noise = f" ± {error:.{digits}f}" if 0 < error < math.inf else ""
         end = "there" if self.finder is None else f"to knowing the hidden value ({self.known:.2f})"
