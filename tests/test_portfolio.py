@@ -14,12 +14,16 @@ from test_said import command
 import pomdplite as pl
 from pomdplite.cli.main import execute
 from pomdplite.compile import cache
+from pomdplite.experiments.episodes.episode import run_episode
 from pomdplite.experiments.portfolio import contest
 from pomdplite.experiments.portfolio import plan as portfolio
 from pomdplite.experiments.portfolio.contest import Contender, Contest
+from pomdplite.experiments.portfolio.scored_world import ScoredWorld
+from pomdplite.experiments.portfolio.standings import Standing
 from pomdplite.mdp.yardsticks import Yardsticks, yardsticks
 from pomdplite.planners import accepted, beta
 from pomdplite.planners.point_based.solver import PointBasedSolver
+from pomdplite.worlds import ModelWorld
 
 
 @pytest.fixture(autouse=True)
@@ -88,8 +92,15 @@ def test_planners_that_cannot_are_left_out_with_their_reasons(monkeypatch):
 
 def test_a_planner_too_slow_for_a_comparison_is_left_out(monkeypatch):
     contenders(monkeypatch, "qmdp", "pomcp")
-    found = pl.plan(pl.Tiger(), 1, time=0.2)
+    found = pl.plan(pl.Tiger(), 2, time=20, clock="cpu")  # 0.2 s per step at the highest pace
     assert found.title == "qmdp" and "pomcp left out: 8 episodes take " in str(found)
+    assert found.facts.seconds < 4
+
+
+def test_without_time_for_a_single_episode_the_choice_is_said_to_be_blind():
+    race = Contest([entrant("one", []), entrant("other", [])], None, 0, contest.Deadline(0), no_work)
+    race.run()
+    assert [c.reason for c in race.running] == ["no time was left to race it"] * 2
 
 
 def test_all_contenders_meet_the_same_episodes_which_are_not_those_of_an_evaluation(monkeypatch):
@@ -144,6 +155,19 @@ def test_python_names_the_function_that_chooses():
 # ---------------------------------------------------------------------- the race
 
 
+class Short(EqualRewards):
+    """Every step costs 1, so an episode of two steps costs less than reaching the exit."""
+
+    horizon = 2
+
+
+class ShortPaid(Short):
+    """Every step earns 1, so an episode of two steps earns less than staying forever."""
+
+    def reward(m, x, theta, a):
+        return 1.0
+
+
 def entrant(title, returns):
     return Contender(SimpleNamespace(title=title), list(returns))
 
@@ -157,11 +181,56 @@ def test_the_lead_needs_a_standard_error_over_one_that_has_played_more():
     assert contest._leader([steady, entrant("other", noise[:7] + 5)]).title == "steady"
 
 
+def test_one_that_cannot_play_enough_episodes_races_with_less_time_per_step_and_acts_with_all_of_it():
+    slow, fast = (Contender(planner) for planner in (pl.Pomcp(pl.Tiger(), time=0.2), pl.Qmdp(pl.Tiger())))
+    for contender in (slow, fast):
+        contender.planner.prepare()
+    race = Contest([slow, fast], ModelWorld(slow.planner.model), 0, contest.Deadline(8), lambda _: None)
+    race._round(contest.FEWEST)
+    # An episode of POMCP has two steps or more: 32 take 13 s or more with 0.2 s per step, and its share is below 8 s.
+    assert slow.pace < 1 and slow.reason is None and len(slow.returns) >= contest.FEWEST and fast.pace == 1
+    said = Standing.of(slow, fast)
+    assert said.step == f"{0.2 * slow.pace:g} s per step" and f"episodes, with {said.step})" in said.number
+    assert slow.planner.budget.seconds == 0.2
+
+
+def test_a_scored_world_pays_what_a_policy_earns_on_average_and_with_less_noise():
+    """Of the policies in question the means are known: Tiger's at a lead of one, 0.85 · 10 − 0.15 · 100 after −1."""
+    model, returns = pl.Tiger(), {}
+    scorer = pl.Qmdp(model)
+    scorer.prepare()
+    for world in (ModelWorld(model), ScoredWorld(scorer)):
+        returns[world] = np.array([_listen_once(world, episode) for episode in range(2000)])
+    drawn, scored = returns.values()
+    expected = -1 + 0.95 * (0.85 * 10 - 0.15 * 100)
+    assert scored == pytest.approx(expected, abs=1e-6)
+    assert drawn.std() > 30 and drawn.mean() == pytest.approx(expected, abs=4 * drawn.std() / np.sqrt(2000))
+
+
+def _listen_once(world, episode):
+    """The return of listening once and opening the other door."""
+    world.reset(7, episode)
+    first = world.step(0)
+    return first.reward + 0.95 * world.step(2 if first.o == 0 else 1).reward
+
+
+@pytest.mark.parametrize("model", [Short(), ShortPaid(), Lift()])
+def test_the_score_of_an_episode_that_the_horizon_cuts_has_the_mean_of_its_return(model):
+    scorer, player = pl.Qmdp(model), pl.MeanMdp(model)
+    scorer.prepare()
+    drawn, scored = (
+        np.array([run_episode(player, world, 3, episode).discounted for episode in range(300)])
+        for world in (ModelWorld(model), ScoredWorld(scorer))
+    )
+    difference = scored - drawn
+    assert abs(difference.mean()) <= 4 * difference.std() / np.sqrt(300) + 1e-6
+
+
 def test_clearly_worse_and_equal_contenders_drop_out():
     best = entrant("best", np.tile([1.0, 3.0], 50))
     worse, equal = entrant("worse", np.tile([0.9, 2.7], 20)), entrant("equal", np.tile([1.0, 3.0], 32))
     few, close = entrant("few", np.zeros(9)), entrant("close", np.tile([3.0, 0.9], 50))
-    race = Contest([best, worse, equal, few, close], 0, contest.Deadline(1000), no_work)
+    race = Contest([best, worse, equal, few, close], None, 0, contest.Deadline(1000), no_work)
     race._reject()
     assert [c.title for c in race.running] == ["best", "few", "close"]
 
@@ -256,19 +325,6 @@ def test_no_value_is_above_the_bound(m):
     yards = yardsticks(m.model())
     value = best_value(m, start(m), 0)
     assert value <= yards.most + 1e-6 and yards.least <= value + 1e-3
-
-
-class Short(EqualRewards):
-    """Every step costs 1, so an episode of two steps costs less than reaching the exit."""
-
-    horizon = 2
-
-
-class ShortPaid(Short):
-    """Every step earns 1, so an episode of two steps earns less than staying forever."""
-
-    def reward(m, x, theta, a):
-        return 1.0
 
 
 @pytest.mark.parametrize("model", [Short(), ShortPaid()])

@@ -6,7 +6,7 @@ All time in planners is read from CLOCKS, by the name of the planner's clock.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numba.core import event
@@ -39,6 +39,17 @@ class Budget:
         if time is not None and sims is not None:
             raise UsageError("give a budget as time or as sims, not both.")
         return cls(None, sims) if sims is not None else cls(DEFAULT_SECONDS if time is None else time)
+
+    def __str__(self) -> str:
+        if self.simulations is not None:
+            return f"{self.simulations:,} simulations per step"
+        return f"{self.seconds:g} s per step"
+
+    def scaled(self, share: float) -> "Budget":
+        """A share of it; of simulations at least one."""
+        if self.simulations is not None:
+            return replace(self, simulations=max(1, round(share * self.simulations)))
+        return self if self.seconds is None else replace(self, seconds=share * self.seconds)
 
     def start(self) -> "Clock":
         """Start the clock."""

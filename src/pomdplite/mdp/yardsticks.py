@@ -24,7 +24,7 @@ log = logging.getLogger("pomdplite")
 
 CHEAP = 2_000_000  # (x, θ, a) whose values are computed in about a second
 _NOTHING = 1e-9  # of a value: a distance that is due to rounding
-_INEXACT = 1e-3  # of a value: how far `known` and `least` may be from exact, since iteration ends and the horizon is far
+_INEXACT = 1e-3  # of a value: how inexact `known` and `least` may be, since iteration and episodes end
 
 
 class Yardsticks(NamedTuple):

@@ -315,10 +315,8 @@ class Planner(Storable):
         """What a prepared planner uses, in words: the budget of one that searches, and whether it is the default."""
         if self.budget is None:
             return ()
-        if self.budget.simulations is not None:
-            return (f"{self.budget.simulations:,} simulations per step",)
-        default = ", the default" if self.parameters.get("time") is None else ""
-        return (f"{self.budget.seconds:g} s per step{default}",)
+        default = self.budget.simulations is None and self.parameters.get("time") is None
+        return (f"{self.budget}{', the default' if default else ''}",)
 
     @property
     def value_bounds(self) -> tuple[float, float] | None:

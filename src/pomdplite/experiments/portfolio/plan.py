@@ -1,15 +1,16 @@
 """`plan`: a planner for those who just want one, chosen by a race within the seconds given (contest.py).
 
 Preparing comes first, in the order of CONTENDERS: none may take more than a fifth of the seconds, and all of them no
-more than three fifths. If one has bounds which prove that no planner earns noticeably more, there is nothing to race
-for. The choice is kept on disk, under the model's digest, as a planner file with the facts as its note.
+more than three fifths, a little of which is kept for each one that is still to come. If one has bounds which prove that
+no planner earns noticeably more, there is nothing to race for. The choice is kept on disk, under the model's digest, as
+a planner file with the facts as its note.
 """
 
 import hashlib
 import logging
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,26 +21,28 @@ from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.errors import UnsuitableError, UsageError, shown
 from pomdplite.experiments.episodes.episode import rehearse
 from pomdplite.experiments.episodes.players import CANNOT_PLAN, interrupts_restored
-from pomdplite.experiments.portfolio.contest import Contender, Contest
+from pomdplite.experiments.portfolio.contest import FASTEST, Contender, Contest, Report
+from pomdplite.experiments.portfolio.scored_world import ScoredWorld
 from pomdplite.experiments.portfolio.standings import Plan, PlanFacts, Standing, tightened
 from pomdplite.mdp.budget import CLOCKS, Budget, Deadline, OutOfTimeError
 from pomdplite.mdp.yardsticks import CHEAP, Yardsticks, yardsticks
 from pomdplite.model.model import Model
 from pomdplite.planners import PLANNERS, Planner, accepted, load_planner, make_planner
 from pomdplite.planners.files import read_planner
+from pomdplite.planners.qmdp import Qmdp
 from pomdplite.problems import make_model
+from pomdplite.worlds import ModelWorld, World
 
 log = logging.getLogger("pomdplite")
 
 CONTENDERS = ("pomdp-lite-plus", "sarsop", "pomdp-lite", "qmdp", "despot", "pomcp")  # the first wins a tie
 SECONDS = 30.0
 _LONGEST = 1e6  # seconds
-_VERSION = 1  # of the race: what is kept on disk from another one does not count
+_VERSION = 2  # of the race: what is kept on disk from another one does not count
 _PREPARING, _PREPARING_ALL = 0.2, 0.6  # of the seconds, for one planner and for all
+_KEPT = 0.02  # of the seconds, for each planner that is still to be prepared
 _BOUNDING = 0.1  # of the seconds, for the yardsticks
 _PROVEN = 0.01  # gap between a planner's own bounds below which there is nothing to race for
-
-Report = Callable[[str], None]  # receives progress in words
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,7 @@ class _Task:
 
     @property
     def step(self) -> str:
-        budget = Budget.of(self.time, self.sims)
-        return f"{budget.seconds:g} s per step" if budget.simulations is None else f"{self.sims:,} simulations per step"
+        return str(Budget.of(self.time, self.sims))
 
 
 def plan(
@@ -106,7 +108,7 @@ def _choose(task: _Task, report: Report) -> Plan:
         field.prepare()
         seed = int(rng.stream(task.seed, rng.RACE)[0])
         seconds = whole.left if field.proven is None else min(whole.left, _PREPARING * task.seconds)
-        race = Contest(field.contenders, seed, Deadline(max(0.0, seconds), task.clock), report)
+        race = Contest(field.contenders, field.world(), seed, Deadline(max(0.0, seconds), task.clock), report)
         race.run()
     except KeyboardInterrupt:
         if race is None or race.leader is None:
@@ -155,11 +157,13 @@ class _Field:
         task, clock = self.task, self.task.clock
         check_before_planning(task.model)
         self.yardsticks = yardsticks(task.model, work=10 * CHEAP, deadline=Deadline(_BOUNDING * task.seconds, clock))
-        for title in filter(PLANNERS.__contains__, CONTENDERS):
+        titles = [title for title in CONTENDERS if title in PLANNERS]
+        for later, title in zip(reversed(range(len(titles))), titles, strict=True):
             if self.proven is not None:
                 self._leave_out(title, f"not raced, since {self.contenders[0].title} is proven to be as good")
                 continue
-            allowed = min(_PREPARING * task.seconds, _PREPARING_ALL * task.seconds - self._whole.elapsed)
+            most = (_PREPARING_ALL - later * _KEPT) * task.seconds - self._whole.elapsed
+            allowed = min(_PREPARING * task.seconds, most)
             if allowed <= 0:
                 self._leave_out(title, "no time was left to prepare it")
                 continue
@@ -176,13 +180,22 @@ class _Field:
                 else:
                     self._leave_out(title, f"it decides as {planner.stand_in} here")
 
+    def world(self) -> World:
+        """Where the contenders race: one that pays for decisions instead of luck, if QMDP can keep the score."""
+        for contender in self.contenders:
+            if isinstance(contender.planner, Qmdp):
+                return ScoredWorld(contender.planner)
+        return ModelWorld(self.task.model)
+
     def _prepared(self, title: str, allowed: float) -> Planner:
         task = self.task
         given = accepted(title, time=task.time, sims=task.sims, solve_time=allowed)
         planner = make_planner(title, task.model, **given)
         planner.use_clock(task.clock)
         with interrupts_restored():
-            rehearse(planner)
+            planner.prepare()
+            with Contender(planner, pace=FASTEST).at_its_pace():
+                rehearse(planner)
         return planner
 
     def _add(self, contender: Contender) -> None:

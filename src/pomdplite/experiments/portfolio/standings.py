@@ -29,6 +29,7 @@ class Standing(NamedTuple):
     episodes: int = 0
     difference: Difference | None = None  # from the chosen planner, on the episodes that both have played
     reason: str | None = None  # why it could not be compared
+    step: str | None = None  # the budget of a step in the race, in words, if that was less than it will have
 
     @classmethod
     def of(cls, contender: Contender, best: Contender) -> Self:
@@ -36,8 +37,10 @@ class Standing(NamedTuple):
         if not contender.returns:
             return cls(contender.title, reason=contender.reason)
         difference = None if contender is best or not best.returns else contender.against(best)
+        with contender.at_its_pace() as planner:
+            step = None if contender.pace == 1 else str(planner.budget)
         count = len(contender.returns)
-        return cls(contender.title, contender.mean, contender.stderr, count, difference, contender.reason)
+        return cls(contender.title, contender.mean, contender.stderr, count, difference, contender.reason, step)
 
     @property
     def number(self) -> str:
@@ -45,10 +48,11 @@ class Standing(NamedTuple):
         if self.episodes == 0:
             return "not measured"
         number = _with_error(f"{self.mean:.2f}", self.stderr)
+        pace = "" if self.step is None else f", with {self.step}"
         if self.difference is None:
-            return f"{number} ({self.episodes} episodes)"
+            return f"{number} ({self.episodes} episodes{pace})"
         less = _with_error(f"{self.difference.mean:+.2f}", self.difference.stderr)
-        return f"{number} ({less} on the same {self.difference.episodes} episodes)"
+        return f"{number} ({less} on the same {self.difference.episodes} episodes{pace})"
 
 
 def _with_error(number: str, stderr: float) -> str:
