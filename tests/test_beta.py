@@ -259,6 +259,19 @@ def test_a_race_keeps_to_solve_time_and_says_so(monkeypatch, folder):
     assert planner.choices[0] == said and not list(folder.glob("beta_*"))
 
 
+def test_a_race_that_solve_time_ends_has_a_winner_which_is_not_remembered(monkeypatch, folder):
+    """After eight episodes each the leader counts: it earns more than 5% of the range of rewards, 5.5."""
+    seconds = iter(range(10**9))
+    with monkeypatch.context() as patched:
+        patched.setitem(CLOCKS, "wall", lambda: float(next(seconds)))
+        planner = prepared(Doors(), solve_time=600)
+    said = planner.choices[0]
+    assert "chosen from " in said and said.endswith(" s, all that solve_time allows")
+    assert not list(folder.glob("beta_*"))
+    hurried, share = (pl.evaluate(Doors(), episodes=500, seed=3, beta=beta).mean for beta in (planner.beta, 5.5))
+    assert hurried > share
+
+
 def test_a_model_that_is_searched_is_raced_with_short_searches(monkeypatch, folder):
     monkeypatch.setattr(choice, "WORK", 300_000_000)
     planner = prepared(Lift(), solver="uct", sims=200)

@@ -79,11 +79,13 @@ class _Choice(NamedTuple):
     beta: float
     origin: str
     raced: bool  # whether it is the result of a race
+    hurried: bool = False  # whether the time to prepare ended the race; it depends on the machine then, and is not kept
 
     def told(self, how: str) -> ChosenBeta:
         """The choice, with words on how it came about."""
         nothing = "; exploring earns no more" if self.beta == 0 else ""
-        return ChosenBeta(self.beta, f"{self.origin}{how}{nothing}" if self.raced else self.origin)
+        hurry = ", all that solve_time allows" if self.hurried else ""
+        return ChosenBeta(self.beta, f"{self.origin}{how}{hurry}{nothing}" if self.raced else self.origin)
 
 
 def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: Callable[[], float]) -> ChosenBeta:
@@ -99,7 +101,7 @@ def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: C
         return ChosenBeta(
             share.value, f"{share.origin} (a choice takes longer than the {deadline.seconds:g} s of solve_time)"
         )
-    if path is not None:
+    if path is not None and not found.hurried:
         _write(path, found)
     return found.told(f" in {now() - started:.1f} s")
 
@@ -124,16 +126,19 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
         why = "episodes of this model take too long for a choice"
         return _Choice(share.value, f"{share.origin} ({why})", raced=False)
     best, count = winners(ranked), 1 + len(others)
-    near = _between_and_around(best[0].beta, best[-1].beta)
+    near = [] if episodes.hurried else _between_and_around(best[0].beta, best[-1].beta)
     episodes.left += round((1 - _FIRST_SHARE) * WORK)
     try:
         again = [Candidate(c.beta, c.policy, decisions=c.decisions) for c in best]
-        best = winners(race(episodes, [*again, *(Candidate(beta, policy(beta)) for beta in near)]))
-        count += len(near)
+        if near:
+            best = winners(race(episodes, [*again, *(Candidate(beta, policy(beta)) for beta in near)]))
+            count += len(near)
+    except OutOfTimeError:
+        episodes.hurried = True
     except OutOfWorkError:
         log.debug("%s: no work left for β near %g", view.model.name, best[0].beta)
     chosen = 0.0 if best[0].beta == 0 else best[len(best) // 2].beta
-    return _Choice(chosen, f"chosen from {count}", raced=True)
+    return _Choice(chosen, f"chosen from {count}", raced=True, hurried=episodes.hurried)
 
 
 def _between_and_around(lowest: float, highest: float) -> list[float]:

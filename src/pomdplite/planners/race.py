@@ -8,7 +8,7 @@ are drawn, and hidden values are drawn independently.
 
 After 32, 64, … episodes, a candidate drops out if it earns clearly less than the leader. Work is counted, not timed, so
 a race ends the same way on every machine. When half of the work is spent, half of the candidates have to go, and half
-of those when three quarters are; if it runs out, the leader wins.
+of those when three quarters are; if it runs out, or the time to prepare does, the leader wins.
 """
 
 import math
@@ -24,7 +24,7 @@ from pomdplite.beliefs import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import NotConvergingError
-from pomdplite.mdp.budget import NO_DEADLINE, Budget, Deadline
+from pomdplite.mdp.budget import NO_DEADLINE, Budget, Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.outcomes import allocate_outcomes
 from pomdplite.mdp.population_solver import PopulationSolver
@@ -178,6 +178,7 @@ class Episodes:
         self._new_step = _NEW_STEP + (0 if self.view.listed else _PARTICLE * len(belief.probabilities))
         self._model = self.view.model
         self._horizon, self._later = _cut(self._model)
+        self.hurried = False  # whether a race has ended because the time was up
         self._slower = 1 if self._model.compiled_form.compiled else _SLOWER
         self._buffer = allocate_outcomes(self.view.kernel_model, 1)
         self._root = self.view.root()[: self._model.state.words]
@@ -282,7 +283,7 @@ def _cut(model: Model) -> tuple[int, float]:
 def race(episodes: Episodes, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates that are still in the race, best first; all have played the same episodes.
 
-    OutOfWorkError if the work does not suffice for a choice.
+    OutOfWorkError or OutOfTimeError if the work or the time does not suffice for a choice.
     """
     running, whole = list(candidates), episodes.left
     try:
@@ -292,9 +293,10 @@ def race(episodes: Episodes, candidates: Sequence[Candidate]) -> list[Candidate]
             running = _remaining(running, max(2, len(candidates) >> max(0, int(4 * spent) - 1)))
             if len(running) == 1 or (count >= _SETTLED and all(_tied(other, running[0]) for other in running)):
                 break
-    except OutOfWorkError:
+    except (OutOfWorkError, OutOfTimeError) as end:
         if min(len(c.returns) for c in running) < FEWEST:
             raise
+        episodes.hurried = isinstance(end, OutOfTimeError)
     played = min(len(c.returns) for c in running)
     for candidate in running:
         del candidate.returns[played:]
