@@ -319,6 +319,22 @@ def test_there_is_no_gap_where_repeating_one_action_is_the_best_policy():
     assert yards.text(yards.least).endswith("if the hidden value were known; repeating one action earns as much")
 
 
+class Undiscounted(EqualRewards):
+    """Repeating any one action may never reach the exit, and then costs 1 forever."""
+
+    discount = 1.0
+    horizon = 30
+
+
+def test_without_discount_a_loss_forever_is_no_end_of_the_scale_and_proves_nothing(monkeypatch):
+    yards = yardsticks(Undiscounted())
+    assert yards.least is None and yards.scale is None and yards.gap(-30.0) is None
+    contenders(monkeypatch, "qmdp", "pomdp-lite")
+    monkeypatch.setattr(contest, "_MOST", 32)
+    found = pl.plan(Undiscounted(), 10)
+    assert len(found.facts.raced) == 2 and found.facts.proven is None
+
+
 @settings(max_examples=60, deadline=None)
 @given(tables(layered=True))
 def test_no_value_is_above_the_bound(m):

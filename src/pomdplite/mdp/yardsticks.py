@@ -124,4 +124,4 @@ def _least(momdp: Momdp, root: int, deadline: Deadline) -> float | None:
             log.debug("%s", why)
             continue
         found.append(float(momdp.prior @ values[root]))
-    return max(found, default=None)
+    return max(filter(math.isfinite, found), default=None)  # without discount, an action may lose forever

@@ -201,8 +201,10 @@ class _Field:
     def _add(self, contender: Contender) -> None:
         self.contenders.append(contender)
         bounds, self.yardsticks = contender.planner.value_bounds, tightened(self.yardsticks, contender.planner)
-        gap = None if bounds is None or self.yardsticks is None else self.yardsticks.gap(bounds[0])
-        if bounds is not None and gap is not None and gap <= _PROVEN:
+        if bounds is None or self.yardsticks is None or not math.isfinite(bounds[0]):
+            return
+        gap = self.yardsticks.gap(bounds[0])
+        if gap is not None and gap <= _PROVEN:
             self.proven = bounds[0]
             self.contenders, raced = [contender], [c for c in self.contenders if c is not contender]
             for other in raced:
