@@ -18,6 +18,7 @@ from pomdplite.errors import ImpossibleObservationError
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.outcomes import FULL, Outcomes, allocate_outcomes, outcomes
+from pomdplite.mdp.real.estimates import StepEstimate, estimated_step
 from pomdplite.mdp.weighing import weigh_step
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
@@ -138,21 +139,33 @@ class Belief(ABC):
     # ------------------------------------------------------------------ about (x, a)
 
     def mean_reward(self, x: Any, a: int | str) -> float:
-        """R(b, x, a) = Σ b(θ) R(x, θ, a)."""
+        """R(b, x, a) = Σ b(θ) R(x, θ, a); with noise in steps and very many hypotheses, over a sample of them."""
+        if self.kernel_model.noise.numbers > 0:
+            return self._estimated(x, a).reward
         b, _, _ = self._outcomes_under_belief(x, a)
         return float(b @ self._buffer.reward[: len(b)])
 
     def mean_transition(self, x: Any, a: int | str) -> list[tuple[Any, float]]:
-        """P(x' | b, x, a) = Σ b(θ) T(x, θ, a, x'), as pairs (x', probability)."""
+        """P(x' | b, x, a) = Σ b(θ) T(x, θ, a, x'), as pairs (x', probability); with noise in steps, 1,024 draws."""
+        if self.kernel_model.noise.numbers > 0:
+            found = self._estimated(x, a)
+            return [(self.view.record(y), float(p)) for y, p in zip(found.next, found.chance, strict=True)]
         b, k, _ = self._outcomes_under_belief(x, a)
         chances = self._buffer.chance[:k, : len(b)] @ b
         return [(self.view.record(self._buffer.next[j]), float(p)) for j, p in enumerate(chances) if p > 0]
 
     def expected_change(self, x: Any, a: int | str) -> float:
-        """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1."""
-        self.view.require_listed("the expected change of a belief")
+        """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1; with noise or readings, an estimate from 1,024 outcomes."""
+        if self.view.real:
+            return self._estimated(x, a).change
         b, _, e = self._outcomes_under_belief(x, a)
         return float(expected_l1_change(b, self._buffer.likelihood[:e, : len(b)]))
+
+    def _estimated(self, x: Any, a: int | str) -> StepEstimate:
+        """The step (x, a), estimated from draws."""
+        model = self.view.model
+        s = self._state(to_words(model.state.dtype, model.state_record(x)))
+        return estimated_step(self.view, self.kernel_model, self.probabilities, s, model.action_index(a))
 
     def _outcomes_under_belief(self, x: Any, a: int | str) -> tuple[Floats, int, int]:
         """Fill the buffer for (x, a): the belief about the component it depends on, and the numbers k and e."""
@@ -168,8 +181,6 @@ class Belief(ABC):
 
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         """Fill the buffer for (s, a): component, number of next states, number of (next state, observation) pairs."""
-        if self.kernel_model.noise.numbers > 0:
-            self.view.require_listed("a list of next states")
         while True:
             component, k, e = outcomes(self.kernel_model, s.reshape(1, -1), 0, a, self._buffer)
             if k != FULL:

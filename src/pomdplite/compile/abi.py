@@ -127,6 +127,19 @@ def sampled_reading(model: KernelModel, y: Words, j: int, theta: Words, t: int, 
 
 
 @inner
+def transition_mean(model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, rows: Words, r: int) -> None:
+    """T with Gaussian noise: write the mean of the next state, and standard deviations behind it, into rows[r]."""
+    spread = address(rows, r) + np.uint64(8 * model.x_words)
+    call.transition(model.functions, address(x, i), address(theta, t), a, address(rows, r), spread)
+
+
+@inner
+def reading_mean(model: KernelModel, y: Words, j: int, theta: Words, t: int, a: int, rows: Words, r: int) -> None:
+    """Z with Gaussian readings: write the mean of the reading, and standard deviations behind it, into rows[r]."""
+    call.observation(model.functions, address(y, j), address(theta, t), a, address(rows, r))
+
+
+@inner
 def transition_log_density(
     model: KernelModel, x: Words, i: int, theta: Words, t: int, a: int, y: Words, j: int
 ) -> float:

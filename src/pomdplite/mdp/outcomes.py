@@ -117,7 +117,7 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
                 abi.note_fault(model, _DOMAIN, abi.EVOLVE, states, s, model.theta, out.present[v], a)
                 out.later[v] = out.present[v]
         out.reward[v] = abi.reward(model, states, s, model.theta, out.present[v], a)
-    k = _next_states(model, states, s, a, n, out)
+    k = distinct_next_states(model, states, s, a, n, out)
     if k == FULL:
         return component, FULL, 0
     if evolving and model.s_words > model.x_words:
@@ -126,7 +126,7 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
 
 
 @inlined
-def _next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out: Outcomes) -> int:
+def distinct_next_states(model: KernelModel, states: Words, s: int, a: int, n: int, out: Outcomes) -> int:
     """T: the distinct next states, with maps as before, and their probability under each value; how many, or FULL."""
     k = 0
     for v in range(n):
