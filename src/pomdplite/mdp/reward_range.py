@@ -10,6 +10,7 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.distinct_steps import STEPS
 from pomdplite.mdp.reachable import explore
+from pomdplite.mdp.real.sampled_rewards import sampled_reward_range
 from pomdplite.model.compiled import KernelView
 
 _STATES = 2000
@@ -18,7 +19,9 @@ _SHARE = 0.125  # of the memory, for numbers
 
 
 def reward_range(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> tuple[float, float]:
-    """The smallest and the largest reward among the first reachable states."""
+    """The smallest and the largest reward among the first reachable states; or, with noise or readings, random ones."""
+    if view.real:
+        return sampled_reward_range(view)
     what, instead = f"{view.model.name}: finding the range of its rewards", "set the model's beta and return_range"
     check = partial(deadline.check, what, instead=instead)
     numbers = min(_MOST_NUMBERS, _SHARE * memory.limit() / 8)

@@ -25,6 +25,7 @@ from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
+from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
@@ -150,7 +151,7 @@ def _between_and_around(lowest: float, highest: float) -> list[float]:
 
 def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy] | None:
     """Makes the policy for a β; None if the graph is too large for a race."""
-    if isinstance(solver, UctSolver | PopulationSolver):
+    if isinstance(solver, UctSolver | WideningSolver | PopulationSolver):
         return lambda beta: SearchedPolicy(solver, beta)
     if isinstance(solver, ExactSolver) and solver.reachable.state_actions <= _LARGEST:
         return lambda beta: SolvedPolicy(solver, beta, deadline)
@@ -159,7 +160,7 @@ def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy
 
 def _worth_of_information(view: KernelView, zero: Candidate, deadline: Deadline) -> float | None:
     """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
-    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed else None
+    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed and not view.real else None
     if solved is None:
         return None
     momdp, values = solved
@@ -185,6 +186,8 @@ def _path(belief: Belief, solver: MdpSolver) -> Path | None:
     search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
     if isinstance(search, UctSolver):
         uses += [search.tree, search.parameters.c, search.parameters.search_depth]
+    if isinstance(search, WideningSolver):
+        uses += search.parameters._replace(beta=0.0)
     depends = repr((_VERSION, digest, float(model.discount), model.episode_horizon, uses))
     return folder / f"beta_{hashlib.sha256(depends.encode()).hexdigest()[:32]}.json"
 

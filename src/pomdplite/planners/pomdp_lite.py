@@ -3,7 +3,8 @@
     t ← 0, b ← b₀, s ← s₀
     while not end and t < T:
         a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP with b frozen: exactly
-                                         (mdp/value_iteration.py) or by search from s (mdp/uct.py)
+                                         (mdp/value_iteration.py) or by search from s (mdp/uct.py, and for models
+                                         with noise or readings mdp/real/widening.py)
         (r, s') ← ExecuteAction(a)       a world (worlds/)
         b ← UpdateBelief(b, s')          Bayes' rule (beliefs/)
 
@@ -22,10 +23,12 @@ from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadlin
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
+from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE
+from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.beta import AUTO, ChosenBeta, automatic_beta
@@ -45,7 +48,8 @@ class PomdpLite(Planner):
                   Default: the model's own, or "auto"
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
-                  otherwise uct; `choices` says why.
+                  otherwise uct; `choices` says why. Where steps have noise or observations are readings, "auto" and
+                  "uct" draw outcomes and widen (mdp/real/), and the others are refused.
                   For a Population, "exact" means exact for the belief's particles
     time          time per step, in seconds; 0.1 by default
     sims          simulations per step, instead of time; the result then depends on the seed alone
@@ -104,7 +108,9 @@ class PomdpLite(Planner):
 
     @property
     def _settled_parameters(self) -> dict[str, Any]:
-        solver = {ExactSolver: "exact", UctSolver: "uct"}.get(type(self.solver), self.solver_name)
+        solver = {ExactSolver: "exact", UctSolver: "uct", WideningSolver: "uct"}.get(
+            type(self.solver), self.solver_name
+        )
         return self.parameters | ({"solver": solver} if self.solver_name == "auto" else {})
 
     def _prepare(self) -> None:
@@ -117,13 +123,13 @@ class PomdpLite(Planner):
             self.solver.use_beta(self.beta)
             self.solver.reset(self.belief.probabilities, 0)
         self.deterministic = isinstance(self.solver, ExactSolver)
-        if isinstance(self.solver, UctSolver):
+        if isinstance(self.solver, UctSolver | WideningSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
 
     @property
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
-        solving = super().choices if isinstance(self.solver, UctSolver) else ("value iteration",)
+        solving = super().choices if isinstance(self.solver, UctSolver | WideningSolver) else ("value iteration",)
         if self._not_exact:
             solving = (*solving, f"searches, since {self._not_exact}")
         return (f"β = {self.chosen_beta}", *solving)
@@ -142,7 +148,15 @@ class PomdpLite(Planner):
         """Take over where β comes from; β itself is one of the parameters."""
         self._beta_origin = str(computed["origin"])
 
+    def _require_outcomes(self, view: KernelView) -> None:
+        """Noise and readings are searched; the other solvers need listed outcomes."""
+        if self.solver_name not in ("auto", "uct"):
+            view.require_listed(f'the solver "{self.solver_name}"')
+
     def _make_solver(self, beta: float) -> MdpSolver:
+        if self.view.real:
+            self._not_exact = f"it has {self.view.real}"
+            return WideningSolver(self.view, self.model.discount, beta, **self._search_parameters())
         if self.solver_name == "exact":
             try:
                 return self._exact_solver(beta, None, self._deadline)
@@ -175,16 +189,18 @@ class PomdpLite(Planner):
         return solver
 
     def _uct_solver(self, beta: float) -> UctSolver:
+        tree, parameters = self.solver_name == "uct-tree", self._search_parameters()
+        return UctSolver(self.view, self.model.discount, beta, tree=tree, **parameters)
+
+    def _search_parameters(self) -> dict[str, Any]:
+        """What both searches take."""
         exploration = self.model.exploration
         if exploration is None:
             low, high = reward_range(self.view, deadline=self._deadline)
             exploration = (high - low) / 2
         horizon = self.model.episode_horizon
-        return UctSolver(
-            self.view, self.model.discount, beta, budget=self.budget, exploration=exploration,
-            tree=self.solver_name == "uct-tree",
-            search_depth=min(horizon, self.search_depth or self.model.search_depth or horizon),
-        )  # fmt: skip
+        depth = min(horizon, self.search_depth or self.model.search_depth or horizon)
+        return {"budget": self.budget, "exploration": exploration, "search_depth": depth}
 
     def reset(self, seed: int = 0) -> None:
         """Return to the initial state and the prior; nothing is kept of the last episode."""
@@ -192,7 +208,7 @@ class PomdpLite(Planner):
         self.solver.reset(self.belief.probabilities, seed)
 
     def _decide(self) -> Decision:
-        if isinstance(self.solver, UctSolver):
+        if isinstance(self.solver, UctSolver | WideningSolver):
             self.solver.budget = self._search_budget()
         found = self.solver.solve(self.belief.kernel_model, self.s, self.belief.probabilities)
         notes = ("the search ran out of space for new states",) if found.full else ()

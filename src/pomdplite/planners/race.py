@@ -28,6 +28,7 @@ from pomdplite.mdp.budget import NO_DEADLINE, Budget, Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.outcomes import allocate_outcomes
 from pomdplite.mdp.population_solver import PopulationSolver
+from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.sampling import pick, simulate
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.uct_solver import UctSolver
@@ -113,7 +114,7 @@ class SearchedPolicy:
 
     keeps = False
 
-    def __init__(self, solver: UctSolver | PopulationSolver, beta: float) -> None:
+    def __init__(self, solver: UctSolver | WideningSolver | PopulationSolver, beta: float) -> None:
         self._solver, self._beta, self.work = solver, float(beta), 0
         self._search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
         model, self._expansion = solver.view.kernel_model, 0
@@ -138,7 +139,7 @@ class SearchedPolicy:
 
 
 @contextmanager
-def _short(search: UctSolver | None) -> Iterator[None]:
+def _short(search: UctSolver | WideningSolver | None) -> Iterator[None]:
     """A budget in simulations for the searches of a race."""
     if search is None:
         yield

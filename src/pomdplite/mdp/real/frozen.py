@@ -23,6 +23,7 @@ from pomdplite.model.spaces import Distributed
 from pomdplite.rng import normal_quantile, uniform
 
 MOST_VALUES = 64  # of each block, after thinning; docs/decisions/0015
+_NEGLIGIBLE = 1e-12  # a probability that makes no difference
 POINTS = 4096  # of the sequence; then it repeats itself
 
 
@@ -35,6 +36,7 @@ class FrozenBelief(NamedTuple):
     rows: Ints  # [entry]
     weight: Floats  # [entry] sums to 1 in each block
     offsets: Ints  # [block + 1] the last block is "no component"
+    b: Floats  # [row of θ] the same, 0 for those that are not kept
     kept: Words  # [s_words] 1 in every bit of s that x or the maps of these values use
     points: Floats  # [point, 1 + numbers] a uniform number for θ, then the noise of a step and of a reading
 
@@ -51,8 +53,9 @@ def freeze(view: KernelView, model: KernelModel, b: Floats, stream: Words, most:
     ends = np.concatenate([[0], np.cumsum([len(block) for block in rows])]).astype(np.int64)
     points = np.zeros((POINTS, 1 + model.noise.numbers + model.reading.numbers))
     _fill_points(points, point_steps(points.shape[1]), stream)
-    kept = np.concatenate(rows)
-    return FrozenBelief(kept, np.concatenate(weights), ends, _bits_used(model, kept, ends), points)
+    kept, weight, thin = np.concatenate(rows), np.concatenate(weights), np.zeros(len(b))
+    thin[kept] = weight
+    return FrozenBelief(kept, weight, ends, thin, _bits_used(model, kept, ends), points)
 
 
 def _order(view: KernelView, theta: Words) -> Ints:
@@ -72,7 +75,7 @@ def _order(view: KernelView, theta: Words) -> Ints:
 
 def _thinned(b: Floats, order: Ints, most: int) -> tuple[Ints, Floats]:
     """At most so many of the possible values, in this order, and their weights."""
-    possible = order[b[order] > 0.0]
+    possible = order[b[order] > _NEGLIGIBLE]
     if len(possible) <= most:
         return possible, b[possible] / b[possible].sum()
     total = np.cumsum(b[possible])

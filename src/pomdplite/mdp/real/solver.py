@@ -1,0 +1,128 @@
+"""Solves the internal-reward MDP of models with noise or readings: searches (widening.py) until the budget is spent."""
+
+import numpy as np
+
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import Floats, Words
+from pomdplite.errors import NotConvergingError
+from pomdplite.mdp.budget import Budget
+from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
+from pomdplite.mdp.real.steps import allocate_step_work
+from pomdplite.mdp.real.tree import NODES, allocate_tree, clear, find_node, half_full, principal_variation
+from pomdplite.mdp.real.widening import (
+    DEEPEST,
+    RAN_FULL,
+    SIMULATIONS,
+    STEPS,
+    WideningParameters,
+    WideningWork,
+    widening_search,
+)
+from pomdplite.mdp.solution import Solution
+from pomdplite.model.compiled import KernelView
+
+NODE_LIMIT = 400_000
+PAIR_LIMIT = 2_000_000  # about 250 MB when full, with the nodes
+# Of widening and of the bonus: docs/decisions/0015.
+K, ALPHA = 2.0, 0.3
+STEP_OUTCOMES = 8  # of a step with noise
+READINGS = 64  # of a step with listed next states, whose bonus is computed once
+
+
+class WideningSolver:
+    """UCT with progressive widening; the tree is kept from step to step while the belief stays the same.
+
+    nodes, pairs  the most states and state-actions that the search can hold
+    """
+
+    def __init__(
+        self, view: KernelView, gamma: float, beta: float, *, budget: Budget, exploration: float,
+        search_depth: int = 90, nodes: int = NODE_LIMIT, pairs: int = PAIR_LIMIT,
+    ) -> None:  # fmt: skip
+        self.view, self.budget = view, budget
+        model = view.kernel_model
+        self.parameters = WideningParameters(
+            beta=float(beta), gamma=float(gamma), c=float(exploration), search_depth=search_depth, k=K, alpha=ALPHA,
+            outcomes=STEP_OUTCOMES if model.noise.numbers > 0 else READINGS,
+        )  # fmt: skip
+        self._tree = allocate_tree(model, nodes, pairs)
+        self._work = WideningWork(
+            step=allocate_step_work(model, 1),
+            path=np.zeros(2 * search_depth + 2, np.int64),
+            stream=np.zeros(1, np.uint64),
+            tally=np.zeros(4, np.int64),
+            here=np.zeros((1, model.s_words), np.uint64),
+            theta=np.zeros((1, model.theta.shape[1]), np.uint64),
+        )
+        self._belief: tuple[Floats, Words] | None = None  # b and its hidden values, which the tree's numbers are for
+        self._frozen: FrozenBelief
+
+    def use_beta(self, beta: float) -> None:
+        """Search with this β from now on, with an empty tree."""
+        self.parameters, self._belief = self.parameters._replace(beta=float(beta)), None
+
+    def reset(self, prior: Floats, seed: int) -> None:
+        """Start a new episode with an empty tree; the seed determines its random numbers."""
+        self._work.stream[0] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+        self._belief = None
+
+    def warm_up(self, kernel_model: KernelModel, s: Words, b: Floats) -> None:
+        """Compile everything that a search calls, so that no step's budget is spent on it."""
+        budget, self.budget = self.budget, Budget(None, 1)
+        for _ in range(2):  # the second search continues on the tree of the first
+            self.solve(kernel_model, s, b)
+        self.budget = budget
+
+    def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
+        """Search from s under the belief b until the budget is spent."""
+        clock = (self.budget if self.parameters.search_depth > 1 else Budget(None, 1)).start()
+        root = self._root(kernel_model, s, b)
+        work = self._work
+        work.tally[:] = 0
+        while (count := clock.portion(int(work.tally[SIMULATIONS]))) > 0:
+            widening_search(kernel_model, self._frozen, self._tree, self.parameters, work, root, count)
+            self.view.raise_fault()
+        self._refuse_unbounded_value(root)
+        return self._solution(root)
+
+    def _root(self, kernel_model: KernelModel, s: Words, b: Floats) -> int:
+        """The node of s in the tree of the last step if the belief is the same, otherwise in a new tree.
+
+        Particles move while their weights stay equal, so a belief is its weights b and its hidden values.
+        """
+        known, theta = self._belief, kernel_model.theta
+        if known is not None and np.array_equal(known[0], b) and np.array_equal(known[1], theta):
+            root = int(find_node(self._tree, canonical(self._frozen, s).reshape(1, -1)))
+            if root >= 0 and not half_full(self._tree):
+                return root
+        self._frozen = freeze(self.view, kernel_model, b, self._work.stream)
+        self._belief = (b.copy(), theta.copy())
+        clear(self._tree, canonical(self._frozen, s))
+        return 1
+
+    def _refuse_unbounded_value(self, root: int) -> None:
+        """Raise an error if the value is infinite: without discount, some action earns in a loop."""
+        if self._tree.value[root] == np.inf:
+            raise NotConvergingError(
+                f"{self.view.model.name}: with discount {self.parameters.gamma:g} the value is unbounded: some action "
+                "earns in a loop. Use a discount below 1, or beta=0."
+            )
+
+    def _solution(self, root: int) -> Solution:
+        tree, tally = self._tree, self._work.tally
+        pairs = slice(int(tree.first[root]), int(tree.first[root] + tree.pairs[root]))
+        return Solution(
+            solver="UCT with progressive widening",
+            actions=tree.action[pairs].copy(),
+            q=tree.q[pairs].copy(),
+            bonus_part=tree.q_bonus[pairs].copy(),
+            mean_reward=tree.reward[pairs].copy(),
+            mean_bonus=self.parameters.beta * tree.change[pairs],
+            states=int(tree.counts[NODES]),
+            visits=tree.tries[pairs].copy(),
+            simulations=int(tally[SIMULATIONS]),
+            steps=int(tally[STEPS]),
+            deepest=int(tally[DEEPEST]),
+            line=principal_variation(tree, root),
+            full=bool(tally[RAN_FULL]),
+        )
