@@ -59,22 +59,40 @@ def log_normal_words(noise: Noise, mean: Words, words: int, rows: Words, row: in
 
     Words without noise, and words whose standard deviation is 0, must equal the mean; else -inf.
     """
+    return log_normal_scaled(noise, mean, 0, words, rows, row, first, log_scale(noise, mean, 0, words))
+
+
+@inner
+def log_scale(noise: Noise, mean: Words, m: int, words: int) -> float:
+    """The part of the log density that depends on the standard deviations behind mean[m] alone; angles have none."""
+    sd, total = mean.view(np.float64), 0.0
+    for k in range(noise.numbers):
+        if noise.word[1, k] == 0 and sd[m, words + k] > 0.0:
+            total -= math.log(sd[m, words + k]) + _HALF_LOG_TURN
+    return total
+
+
+@inner
+def log_normal_scaled(
+    noise: Noise, mean: Words, m: int, words: int, rows: Words, row: int, first: int, scale: float
+) -> float:
+    """The log density of the record at rows[row, first:] for the mean in mean[m], whose `log_scale` is known."""
     value, center = rows.view(np.float64), mean.view(np.float64)
-    total, k = 0.0, 0
+    total, k = scale, 0
     for w in range(words):
         sd = 0.0
         angle = False
         if k < noise.numbers and noise.word[0, k] == w:
-            sd, angle = center[0, words + k], noise.word[1, k] == 1
+            sd, angle = center[m, words + k], noise.word[1, k] == 1
             k += 1
         if sd == 0.0:
-            if rows[row, first + w] != mean[0, w]:
+            if rows[row, first + w] != mean[m, w]:
                 return -np.inf
         elif angle:
-            total += _log_wrapped_normal(value[row, first + w] - center[0, w], sd)
+            total += _log_wrapped_normal(value[row, first + w] - center[m, w], sd)
         else:
-            d = (value[row, first + w] - center[0, w]) / sd
-            total += -0.5 * d * d - math.log(sd) - _HALF_LOG_TURN
+            d = (value[row, first + w] - center[m, w]) / sd
+            total -= 0.5 * d * d
     return total
 
 

@@ -7,6 +7,9 @@ therefore 0, seven values over three decades below 4 times that scale, and 5 % o
 halfway to the neighbours of the winner. If several tie, having earned the same in every episode, the middle one wins,
 or 0 if it is one of them.
 
+Models with noise or readings are searched with drawn outcomes, which takes longer, so that their races are short. There
+the 5 % stand unless another candidate is clearly better.
+
 The choice is kept on disk under the model's digest, together with everything that it depends on.
 """
 
@@ -33,6 +36,7 @@ from pomdplite.mdp.yardsticks import known_values
 from pomdplite.model.compiled import KernelView
 from pomdplite.planners.race import (
     FEWEST,
+    REAL_WORK,
     WORK,
     Candidate,
     Episodes,
@@ -40,6 +44,7 @@ from pomdplite.planners.race import (
     Policy,
     SearchedPolicy,
     SolvedPolicy,
+    clearly_better,
     race,
     winners,
 )
@@ -111,9 +116,11 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
     view, policy = belief.view, _policies(solver, deadline)
     if policy is None:
         return _Choice(share.value, f"{share.origin} (its graph is too large for a choice)", raced=False)
-    episodes = Episodes(belief, round(_FIRST_SHARE * WORK), deadline)
-    zero = Candidate(0.0, policy(0.0))
+    episodes = Episodes(belief, REAL_WORK if view.real else round(_FIRST_SHARE * WORK), deadline)
+    zero, default = (Candidate(beta, policy(beta)) for beta in (0.0, _rounded(share.value)))
     try:
+        if view.real:
+            episodes.try_out(default, _VALUES + 2)
         for episode in range(FEWEST):
             episodes.play(zero, episode)
         worth = _worth_of_information(view, zero, deadline)
@@ -121,11 +128,13 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
         if scale <= _NOTHING * max(1.0, abs(zero.mean)):
             return _Choice(0.0, "knowing the hidden value would earn no more", raced=False)
         grid = [_rounded(_HIGHEST * scale / _RATIO**i) for i in range(_VALUES)]
-        others = sorted({*grid, _rounded(share.value)} - {0.0})
-        ranked = race(episodes, [zero, *(Candidate(beta, policy(beta)) for beta in others)])
+        others = sorted({*grid, default.beta} - {0.0})
+        ranked = race(episodes, [zero, *(default if b == default.beta else Candidate(b, policy(b)) for b in others)])
     except OutOfWorkError:
         why = "episodes of this model take too long for a choice"
         return _Choice(share.value, f"{share.origin} ({why})", raced=False)
+    if view.real:
+        return _short_race_choice(ranked, default, share, 1 + len(others))
     best, count = winners(ranked), 1 + len(others)
     near = [] if episodes.hurried else _between_and_around(best[0].beta, best[-1].beta)
     episodes.left += round((1 - _FIRST_SHARE) * WORK)
@@ -140,6 +149,13 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
         log.debug("%s: no work left for β near %g", view.model.name, best[0].beta)
     chosen = 0.0 if best[0].beta == 0 else best[len(best) // 2].beta
     return _Choice(chosen, f"chosen from {count}", raced=True, hurried=episodes.hurried)
+
+
+def _short_race_choice(ranked: list[Candidate], default: Candidate, share: ChosenBeta, count: int) -> _Choice:
+    """The leader of a race with few episodes, if it is clearly better than the share of rewards; otherwise that."""
+    if default in ranked and not clearly_better(ranked[0], default):
+        return _Choice(share.value, f"{share.origin}; none of {count} earns clearly more", raced=False)
+    return _Choice(ranked[0].beta, f"chosen from {count}", raced=True)
 
 
 def _between_and_around(lowest: float, highest: float) -> list[float]:

@@ -39,7 +39,11 @@ from pomdplite.planners.base import choose
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.
 WORK = 1_500_000_000
+REAL_WORK = 600_000_000  # for models with noise or readings
 _SEARCHED_STEP = 120  # a step of UCT's simulations
+_DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
+_DRAWN_STEP = 25  # a step of simulations with drawn outcomes
+_COMPARISON = 8  # of a hidden value with an outcome
 _SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
 _LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
 _PARTICLE = 300  # updating one particle
@@ -47,11 +51,14 @@ _STEP = 2_000  # a step of an episode
 _NEW_STEP = 8_000  # updating the belief or deciding, where that has not been done before
 _SLOWER = 20  # a model that Python runs
 SIMULATIONS = 100  # of UCT per step
+_REAL_SIMULATIONS = 25  # with drawn outcomes
+_REAL_OUTCOMES = 8  # by which a bonus is estimated there
 FEWEST = 8  # episodes on which a choice may rest
 _ROUNDS = (FEWEST, 16, 32, 64, 128, 256, 512)  # episodes after which candidates are compared
 _TESTED = 32  # episodes from which on standard errors are trusted
 _SETTLED = 64  # episodes after which candidates that have always earned the same need not play on
-_CLEARLY = 3.0  # standard errors
+_CLEARLY = 3.0  # standard errors by which a candidate that drops out is worse
+_BETTER = 2.0  # standard errors by which one must be better than the default where races are short
 _DIGITS = 9  # of a probability, in telling beliefs apart
 _TAIL = 0.01  # an episode is cut when rewards weigh less than this
 _STRATA = 8  # of hidden values
@@ -131,6 +138,9 @@ class SearchedPolicy:
         """The values of the actions in s."""
         with _short(self._search):
             found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
+        if isinstance(self._solver, WideningSolver):
+            self.work += _DRAWN_SEARCH + _DRAWN_STEP * found.steps + _COMPARISON * self._solver.comparisons
+            return found
         self.work += _SEARCHED_STEP * found.steps + self._expansion * found.simulations
         if isinstance(self._solver, PopulationSolver) and self._solver.iteration is not None:
             reachable = self._solver.iteration.reachable
@@ -144,11 +154,15 @@ def _short(search: UctSolver | WideningSolver | None) -> Iterator[None]:
     if search is None:
         yield
         return
-    planned, search.budget = search.budget, Budget(None, SIMULATIONS)
+    planned = search.budget, search.parameters
+    search.budget = Budget(None, SIMULATIONS)
+    if isinstance(search, WideningSolver):
+        search.budget = Budget(None, _REAL_SIMULATIONS)
+        search.parameters = search.parameters._replace(outcomes=min(_REAL_OUTCOMES, search.parameters.outcomes))
     try:
         yield
     finally:
-        search.budget = planned
+        search.budget, search.parameters = planned
 
 
 def _number(episode: int, purpose: int) -> int:
@@ -227,6 +241,13 @@ class Episodes:
         else:
             total += weight * reward * self._later
         candidate.returns.append(total)
+
+    def try_out(self, candidate: Candidate, candidates: int) -> None:
+        """Play one episode; OutOfWorkError if, going by its cost, a race of so many candidates cannot end."""
+        before = self.left
+        self.play(candidate, 0)
+        if (before - self.left) * FEWEST * candidates > before:
+            raise OutOfWorkError
 
     def _draw_hidden(self, episode: int) -> Words:
         """The words of the hidden value: in each block of episodes, one value from every part of the prior."""
@@ -336,6 +357,12 @@ def _remaining(running: list[Candidate], most: int) -> list[Candidate]:
 def _tied(one: Candidate, other: Candidate) -> bool:
     """Whether both have earned the same in every episode, up to rounding."""
     return bool(np.allclose(one.returns, other.returns, rtol=1e-9, atol=1e-9))
+
+
+def clearly_better(one: Candidate, other: Candidate) -> bool:
+    """Whether one has earned more than the other in the same episodes by more than chance explains."""
+    more = np.array(one.returns) - other.returns
+    return bool(more.mean() > _BETTER * more.std(ddof=1) / np.sqrt(len(more)))
 
 
 def winners(ranked: Sequence[Candidate]) -> list[Candidate]:

@@ -10,6 +10,7 @@ from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
 from pomdplite.mdp.real.steps import allocate_step_work
 from pomdplite.mdp.real.tree import NODES, allocate_tree, clear, find_node, half_full, principal_variation
 from pomdplite.mdp.real.widening import (
+    COMPARISONS,
     DEEPEST,
     RAN_FULL,
     SIMULATIONS,
@@ -26,7 +27,7 @@ PAIR_LIMIT = 2_000_000  # about 250 MB when full, with the nodes
 # Of widening and of the bonus: docs/decisions/0015.
 K, ALPHA = 2.0, 0.3
 STEP_OUTCOMES = 8  # of a step with noise
-READINGS = 64  # of a step with listed next states, whose bonus is computed once
+READINGS = 32  # of a step with listed next states, whose bonus is computed once
 
 
 class WideningSolver:
@@ -50,7 +51,7 @@ class WideningSolver:
             step=allocate_step_work(model, 1),
             path=np.zeros(2 * search_depth + 2, np.int64),
             stream=np.zeros(1, np.uint64),
-            tally=np.zeros(4, np.int64),
+            tally=np.zeros(5, np.int64),
             here=np.zeros((1, model.s_words), np.uint64),
             theta=np.zeros((1, model.theta.shape[1]), np.uint64),
         )
@@ -84,6 +85,11 @@ class WideningSolver:
             self.view.raise_fault()
         self._refuse_unbounded_value(root)
         return self._solution(root)
+
+    @property
+    def comparisons(self) -> int:
+        """How often the last search compared a hidden value with an outcome, or computed its reward."""
+        return int(self._work.tally[COMPARISONS])
 
     def _root(self, kernel_model: KernelModel, s: Words, b: Floats) -> int:
         """The node of s in the tree of the last step if the belief is the same, otherwise in a new tree.

@@ -18,8 +18,8 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.faults import FaultKind
-from pomdplite.compile.jit import Floats, Ints, Words, inner, kernel
-from pomdplite.compile.noise import add_noise, log_normal_words
+from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
+from pomdplite.compile.noise import add_noise, log_normal_scaled, log_scale
 from pomdplite.mdp.observation_rows import observation_row
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, distinct_next_states, present_row, row_of
 from pomdplite.mdp.real.frozen import MOST_VALUES, FrozenBelief
@@ -44,6 +44,8 @@ class StepWork(NamedTuple):
     after: Floats  # [value] the belief after the reading, too
     step: Words  # [value, x_words + numbers] Gaussian noise: mean and standard deviations of the next state
     reading: Words  # [value, z_words + numbers] likewise of the reading
+    step_scale: Floats  # [value] log_scale of the mean in `step`
+    reading_scale: Floats  # [value] likewise in `reading`
     y: Words  # [1, x_words + z_words] a next state, with room for a reading behind it
     z: Words  # [1, z_words] a reading with Gaussian noise
     u: Floats  # [numbers] the noise of one outcome
@@ -65,6 +67,8 @@ def allocate_step_work(model: KernelModel, outcomes: int, most: int = MOST_VALUE
         after=np.zeros(most),
         step=np.zeros((most, model.x_words + steps), np.uint64),
         reading=np.zeros((most, max(1, model.z_words + readings)), np.uint64),
+        step_scale=np.zeros(most),
+        reading_scale=np.zeros(most),
         y=np.zeros((1, model.x_words + model.z_words), np.uint64),
         z=np.zeros((1, max(1, model.z_words)), np.uint64),
         u=np.zeros(max(1, steps, readings)),
@@ -119,7 +123,14 @@ def begin_step(model: KernelModel, frozen: FrozenBelief, work: StepWork, states:
         mean += work.b[v] * abi.reward(model, states, s, model.theta, out.present[v], a)
         if model.noise.gaussian and model.noise.numbers > 0:
             abi.transition_mean(model, states, s, model.theta, out.present[v], a, work.step, v)
+            work.step_scale[v] = log_scale(model.noise, work.step, v, model.x_words)
     return mean
+
+
+@inlined
+def kept_values(work: StepWork) -> int:
+    """Behind `begin_step`: how many values the outcomes of the step are compared with."""
+    return work.about[_VALUES]
 
 
 @inner
@@ -183,8 +194,8 @@ def drawn_change(
         return 0.0
     for i in range(n):
         if model.noise.gaussian:
-            mean = work.step[i : i + 1]
-            work.arrived[i] = log_normal_words(model.noise, mean, model.x_words, work.y, 0, 0)
+            scale = work.step_scale[i]
+            work.arrived[i] = log_normal_scaled(model.noise, work.step, i, model.x_words, work.y, 0, 0, scale)
         else:
             present = work.out.present[i]
             work.arrived[i] = abi.transition_log_density(model, states, s, model.theta, present, a, work.y, 0)
@@ -225,6 +236,7 @@ def begin_readings(model: KernelModel, work: StepWork, a: int) -> None:
         for v in range(work.about[_VALUES]):
             if work.arrived[v] > 0.0:
                 abi.reading_mean(model, work.y, 0, model.theta, work.out.later[v], a, work.reading, v)
+                work.reading_scale[v] = log_scale(model.reading, work.reading, v, model.z_words)
 
 
 @inner
@@ -243,7 +255,8 @@ def read_change(model: KernelModel, frozen: FrozenBelief, work: StepWork, a: int
         if work.arrived[i] == 0.0:
             work.after[i] = -np.inf
         elif model.reading.gaussian:
-            work.after[i] = log_normal_words(model.reading, work.reading[i : i + 1], model.z_words, work.z, 0, 0)
+            scale = work.reading_scale[i]
+            work.after[i] = log_normal_scaled(model.reading, work.reading, i, model.z_words, work.z, 0, 0, scale)
         else:
             work.after[i] = abi.reading_log_density(model, work.y, 0, model.theta, later[i], a)
     condition(work.arrived, work.after, n)

@@ -14,7 +14,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inner, kernel
 from pomdplite.mdp import memory
 from pomdplite.mdp.bellman import forever
-from pomdplite.mdp.hash_table import empty_table, row_slot
+from pomdplite.mdp.hash_table import empty_table, first_slot, hash_row, next_slot, row_slot
 
 NOT_EXPANDED = -1
 NO_CHILD = -1
@@ -76,7 +76,7 @@ def allocate_tree(model: KernelModel, nodes: int, pairs: int) -> WideningTree:
 
 def clear(tree: WideningTree, root: Words) -> None:
     """Remove everything, then add the root as node 1."""
-    tree.table[:] = -1
+    empty(tree)
     tree.counts[:] = 0
     tree.counts[NODES] = 1  # END
     tree.value[END] = tree.bonus[END] = 0.0
@@ -88,6 +88,16 @@ def half_full(tree: WideningTree) -> bool:
     """Whether more than half of the nodes, pairs or children are in use."""
     room = len(tree.value), len(tree.q), len(tree.next)
     return any(count > 0.5 * most for count, most in zip(tree.counts[:3], room, strict=True))
+
+
+@kernel
+def empty(tree: WideningTree) -> None:
+    """Take all nodes out of the hash table: far fewer than it has slots, as a rule."""
+    for node in range(1, tree.counts[NODES]):
+        slot = first_slot(tree.table, hash_row(tree.states[node : node + 1], 0))
+        while tree.table[slot] != node:
+            slot = next_slot(tree.table, slot)
+        tree.table[slot] = -1
 
 
 @kernel

@@ -24,6 +24,7 @@ from pomdplite.mdp.real.steps import (
     begin_step,
     draw_next_state,
     drawn_change,
+    kept_values,
     list_next_states,
     listed_change,
 )
@@ -49,7 +50,7 @@ EPSILON = 0.02  # share of uniformly random actions, so that a small c leaves no
 SEARCHED, TREE_FULL, FAULTY = range(3)
 
 # Indices into WideningWork.tally.
-SIMULATIONS, STEPS, DEEPEST, RAN_FULL = range(4)
+SIMULATIONS, STEPS, DEEPEST, RAN_FULL, COMPARISONS = range(5)
 
 
 class WideningParameters(NamedTuple):
@@ -70,7 +71,7 @@ class WideningWork(NamedTuple):
     step: StepWork
     path: Ints  # [2 depth] node and pair at every depth of the current simulation
     stream: Words  # [1] random numbers
-    tally: Ints  # [4] simulations, model steps, longest simulation, whether the tree ran full
+    tally: Ints  # [5] simulations, model steps, longest simulation, whether the tree ran full, (θ, outcome) compared
     here: Words  # [1, s_words] the state of a rollout
     theta: Words  # [1, theta_words] the hidden value of a rollout
 
@@ -205,6 +206,7 @@ def expand(
         if not abi.legal(model, tree.states, node, a):
             continue
         pair = add_pair(tree, a, begin_step(model, frozen, step, tree.states, node, a))
+        work.tally[COMPARISONS] += kept_values(step) * (1 + (parameters.outcomes if compare else 0))
         if model.noise.numbers == 0:
             k = list_next_states(model, step, tree.states, node, a)
             if compare:
@@ -239,6 +241,7 @@ def widen(
         work.tally[RAN_FULL] = 1
         return
     begin_step(model, frozen, work.step, tree.states, node, tree.action[pair])
+    work.tally[COMPARISONS] += kept_values(work.step)
     point = first_point(tree, node) + tree.drawn[pair]
     v = draw_child(model, frozen, tree, work, node, pair, tree.value[node])
     if parameters.beta > 0.0 and tree.drawn[pair] > tree.compared[pair]:
