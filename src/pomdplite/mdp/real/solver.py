@@ -8,7 +8,15 @@ from pomdplite.errors import NotConvergingError
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
 from pomdplite.mdp.real.steps import allocate_step_work
-from pomdplite.mdp.real.tree import NODES, allocate_tree, clear, find_node, half_full, principal_variation
+from pomdplite.mdp.real.tree import (
+    NODES,
+    allocate_tree,
+    clear,
+    find_node,
+    half_full,
+    one_step_values,
+    principal_variation,
+)
 from pomdplite.mdp.real.widening import (
     COMPARISONS,
     DEEPEST,
@@ -84,6 +92,7 @@ class WideningSolver:
             widening_search(kernel_model, self._frozen, self._tree, self.parameters, work, root, count)
             self.view.raise_fault()
         self._refuse_unbounded_value(root)
+        one_step_values(self._tree, root, self.parameters.gamma, self.parameters.beta)
         return self._solution(root)
 
     @property

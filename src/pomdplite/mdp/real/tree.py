@@ -206,6 +206,20 @@ def back_up_pair(tree: WideningTree, node: int, pair: int, gamma: float, beta: f
     tree.q_bonus[pair] = bonus
 
 
+@kernel
+def one_step_values(tree: WideningTree, node: int, gamma: float, beta: float) -> None:
+    """Q̃ of taking each action of a node once, also of those that lead back to it."""
+    for pair in range(tree.first[node], tree.first[node] + tree.pairs[node]):
+        bonus, later, later_bonus = beta * tree.change[pair], 0.0, 0.0
+        child = tree.newest[pair]
+        while child != NO_CHILD:
+            later += tree.weight[child] * tree.value[tree.next[child]]
+            later_bonus += tree.weight[child] * tree.bonus[tree.next[child]]
+            child = tree.older[child]
+        tree.q[pair] = tree.reward[pair] + bonus + gamma * later / tree.total[pair]
+        tree.q_bonus[pair] = bonus + gamma * later_bonus / tree.total[pair]
+
+
 def principal_variation(tree: WideningTree, node: int, longest: int = 12) -> tuple[int, ...]:
     """The actions that the search expects to take: the best one, then the best one in its likeliest next state, ..."""
     visited = set[int]()
