@@ -153,7 +153,7 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
 
 def _short_race_choice(ranked: list[Candidate], default: Candidate, share: ChosenBeta, count: int) -> _Choice:
     """The leader of a race with few episodes, if it is clearly better than the share of rewards; otherwise that."""
-    if default in ranked and not clearly_better(ranked[0], default):
+    if not clearly_better(ranked[0], default):
         return _Choice(share.value, f"{share.origin}; none of {count} earns clearly more", raced=False)
     return _Choice(ranked[0].beta, f"chosen from {count}", raced=True)
 
@@ -176,7 +176,7 @@ def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy
 
 def _worth_of_information(view: KernelView, zero: Candidate, deadline: Deadline) -> float | None:
     """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
-    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed and not view.real else None
+    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed else None
     if solved is None:
         return None
     momdp, values = solved

@@ -39,7 +39,7 @@ from pomdplite.planners.base import choose
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.
 WORK = 1_500_000_000
-REAL_WORK = 600_000_000  # for models with noise or readings
+REAL_WORK = 450_000_000  # for models with noise or readings
 _SEARCHED_STEP = 120  # a step of UCT's simulations
 _DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
 _DRAWN_STEP = 25  # a step of simulations with drawn outcomes
@@ -57,8 +57,7 @@ FEWEST = 8  # episodes on which a choice may rest
 _ROUNDS = (FEWEST, 16, 32, 64, 128, 256, 512)  # episodes after which candidates are compared
 _TESTED = 32  # episodes from which on standard errors are trusted
 _SETTLED = 64  # episodes after which candidates that have always earned the same need not play on
-_CLEARLY = 3.0  # standard errors by which a candidate that drops out is worse
-_BETTER = 2.0  # standard errors by which one must be better than the default where races are short
+_CLEARLY = 3.0  # standard errors
 _DIGITS = 9  # of a probability, in telling beliefs apart
 _TAIL = 0.01  # an episode is cut when rewards weigh less than this
 _STRATA = 8  # of hidden values
@@ -360,9 +359,10 @@ def _tied(one: Candidate, other: Candidate) -> bool:
 
 
 def clearly_better(one: Candidate, other: Candidate) -> bool:
-    """Whether one has earned more than the other in the same episodes by more than chance explains."""
-    more = np.array(one.returns) - other.returns
-    return bool(more.mean() > _BETTER * more.std(ddof=1) / np.sqrt(len(more)))
+    """Whether one has earned more than the other, in the episodes that both have played, than chance explains."""
+    both = min(len(one.returns), len(other.returns))
+    more = np.array(one.returns[:both]) - other.returns[:both]
+    return both >= FEWEST and bool(more.mean() > _CLEARLY * more.std(ddof=1) / np.sqrt(both))
 
 
 def winners(ranked: Sequence[Candidate]) -> list[Candidate]:

@@ -11,7 +11,7 @@ from pomdplite.mdp.sampling import draw_hidden, simulate
 from pomdplite.model.compiled import KernelView
 from pomdplite.rng import uniform
 
-_EPISODES, _STEPS = 500, 20_000  # at most
+_EPISODES, _STEPS = 500, 5_000  # at most
 _SEED = 0
 
 

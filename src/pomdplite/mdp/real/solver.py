@@ -33,7 +33,7 @@ from pomdplite.model.compiled import KernelView
 NODE_LIMIT = 400_000
 PAIR_LIMIT = 2_000_000  # about 250 MB when full, with the nodes
 # Of widening and of the bonus: docs/decisions/0015.
-K, ALPHA = 2.0, 0.3
+K, ALPHA = 1.0, 0.5
 STEP_OUTCOMES = 8  # of a step with noise
 READINGS = 32  # of a step with listed next states, whose bonus is computed once
 
