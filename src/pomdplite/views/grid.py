@@ -29,7 +29,7 @@ class GridCell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableText:
     """A table as text."""
 
     title: str
@@ -45,7 +45,7 @@ class Grid:
         return [*self.notes, *([marks_text(best)] if self.compared else [])]
 
 
-def grid(table: StudyTable, results: Results) -> Grid:
+def grid(table: StudyTable, results: Results) -> TableText:
     """The text of a table."""
     reasons = table.reasons
     header: list[str] = []
@@ -62,7 +62,7 @@ def grid(table: StudyTable, results: Results) -> Grid:
             labels.append(results.publication)
             pairs = zip(table.columns, cited, strict=True)
             lines.append(tuple(cell for column, published in pairs for cell in _cited(column, published)))
-    return Grid(
+    return TableText(
         title=results.title + (f": {budget_text(table, results)}" if table.budget else ""),
         header=tuple(header),
         labels=tuple(labels),

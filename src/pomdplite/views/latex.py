@@ -1,6 +1,6 @@
 """Tables for a paper: LaTeX with the packages booktabs and graphicx."""
 
-from pomdplite.views.grid import Grid, GridCell
+from pomdplite.views.grid import GridCell, TableText
 
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
@@ -22,7 +22,7 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 
-def latex_table(g: Grid) -> str:
+def latex_table(g: TableText) -> str:
     """The table, with its notes below it."""
 
     def entry(cell: GridCell) -> str:

@@ -17,7 +17,7 @@ from pomdplite.errors import UsageError
 from pomdplite.experiments.studies.results import Results
 from pomdplite.experiments.studies.tables import records, study_tables
 from pomdplite.views import jinja
-from pomdplite.views.grid import SUCCESS, Grid, GridCell, grid
+from pomdplite.views.grid import SUCCESS, GridCell, TableText, grid
 from pomdplite.views.latex import latex_table
 from pomdplite.views.terminal import plain_text
 
@@ -67,14 +67,14 @@ class ResultTables:
         return "\n".join(latex_table(g) for g in self.grids)
 
 
-def _width(g: Grid, columns: Sequence[int] | None = None) -> int:
+def _width(g: TableText, columns: Sequence[int] | None = None) -> int:
     """Characters that the row labels and these columns (None: all) need."""
     chosen = range(len(g.header)) if columns is None else columns
     needed = [max(cell_len(g.header[c]), *(cell_len(line[c].text) + 1 for line in g.lines)) + 3 for c in chosen]
     return 4 + max(map(cell_len, g.labels)) + sum(needed)
 
 
-def _terminal(g: Grid, width: int) -> RenderableType:
+def _terminal(g: TableText, width: int) -> RenderableType:
     """The columns in one table, or in several below one another if the width requires it; then the notes."""
     parts: list[list[int]] = []
     for column, name in enumerate(g.header):
@@ -94,7 +94,7 @@ def _terminal(g: Grid, width: int) -> RenderableType:
     )
 
 
-def _part(g: Grid, columns: Sequence[int]) -> Table:
+def _part(g: TableText, columns: Sequence[int]) -> Table:
     """Some columns of a table, without rows that have nothing in them."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     table.add_column("", overflow="fold")
@@ -115,11 +115,11 @@ def _superscript(cell: GridCell) -> str:
     return "" if cell.reason is None else str(cell.reason).translate(_SUPERSCRIPT)
 
 
-def _footnotes(g: Grid) -> list[str]:
+def _footnotes(g: TableText) -> list[str]:
     return [f"{str(i).translate(_SUPERSCRIPT)} {reason}" for i, reason in enumerate(g.reasons, 1)]
 
 
-def _markdown(g: Grid) -> str:
+def _markdown(g: TableText) -> str:
     def safe(text: str) -> str:
         for character in "\\`*_{}[]<>#|~":
             text = text.replace(character, "\\" + character)
