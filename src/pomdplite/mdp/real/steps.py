@@ -22,6 +22,7 @@ from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.compile.noise import add_noise, log_normal_scaled, log_scale
 from pomdplite.mdp.observation_rows import observation_row
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, distinct_next_states, present_row, row_of
+from pomdplite.mdp.real.densities import normal_logs
 from pomdplite.mdp.real.frozen import MOST_VALUES, FrozenBelief
 from pomdplite.mdp.sampling import pick
 
@@ -192,11 +193,10 @@ def drawn_change(
     n = work.about[_VALUES]
     if n == 1:
         return 0.0
-    for i in range(n):
-        if model.noise.gaussian:
-            scale = work.step_scale[i]
-            work.arrived[i] = log_normal_scaled(model.noise, work.step, i, model.x_words, work.y, 0, 0, scale)
-        else:
+    if model.noise.gaussian:
+        normal_logs(model.noise, work.step, work.step_scale, model.x_words, n, work.y, work.arrived)
+    else:
+        for i in range(n):
             present = work.out.present[i]
             work.arrived[i] = abi.transition_log_density(model, states, s, model.theta, present, a, work.y, 0)
     condition(work.b, work.arrived, n)
@@ -288,7 +288,10 @@ def list_next_states(model: KernelModel, work: StepWork, states: Words, s: int, 
 def listed_change(
     model: KernelModel, frozen: FrozenBelief, work: StepWork, a: int, k: int, first: int, count: int
 ) -> float:
-    """Behind `list_next_states`: E‖b_e − b‖₁, summed over next states, with `count` readings drawn in all."""
+    """Behind `list_next_states`: E‖b_e − b‖₁, summed over next states, with `count` readings drawn in all.
+
+    Listed observations are summed over, too.
+    """
     n, change, point = work.about[_VALUES], 0.0, first
     if n == 1:
         return 0.0
@@ -297,6 +300,9 @@ def listed_change(
             work.y[0, w] = work.next[j, w]
         for v in range(n):
             work.arrived[v] = work.b[v] * work.out.chance[j, v] / work.chance[j]
+        if model.z_words == 0:
+            change += work.chance[j] * observed_change(model, work, a)
+            continue
         begin_readings(model, work, a)
         draws, total = max(1, int(count * work.chance[j] + 0.5)), 0.0
         for _ in range(draws):
