@@ -39,6 +39,7 @@ from pomdplite.experiments import (
 )
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
+from pomdplite.model.grid import Grid
 from pomdplite.model.model import Model
 from pomdplite.model.readings import Gaussian, Reading
 from pomdplite.model.spaces import Angle, Hidden, Population, State, independent
@@ -89,6 +90,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "Grasp",
+    "Grid",
     "Hidden",
     "ImpossibleObservationError",
     "LightDark",

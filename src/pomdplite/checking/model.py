@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pomdplite.checking import remembered
 from pomdplite.checking.agreement import check_agreement
+from pomdplite.checking.grid import check_grid
 from pomdplite.checking.hints import check_hints
 from pomdplite.checking.probe import Probe
 from pomdplite.checking.report import CheckReport
@@ -19,6 +20,7 @@ from pomdplite.checking.walk import (
     EXPANDED,
     FAULT_FOUND,
     FINISHED,
+    FOUND,
     LEFT_OUT,
     Draws,
     Walk,
@@ -90,6 +92,7 @@ def _check(model: Model, extents: tuple[Extent, Extent], seed: int) -> CheckRepo
     if never and not report.findings and report.complete:
         names = ", ".join(map(repr, never))  # harmless, but hardly intended
         report.add("unused", f"observation {names} has zero likelihood under every theta, everywhere.", fatal=False)
+    check_grid(probe, walk.states[: walk.counts[FOUND]])
     if report.ok:
         check_hints(probe, extent.walks)
     if report.ok:

@@ -26,6 +26,7 @@ class Solution:
     deepest: int = 0  # steps of the longest simulation
     line: tuple[int, ...] = ()  # actions of the principal variation
     full: bool = False  # whether the search ran out of memory for new states
+    notes: tuple[str, ...] = ()  # what the user should know about this solution
     state_value: float | None = None  # value of the state, if known from something other than q
 
     @property

@@ -10,6 +10,7 @@ from pomdplite.compile.definition import Definition, Sizes, parameters
 from pomdplite.errors import ModelError
 from pomdplite.model import readings
 from pomdplite.model.functions import FUNCTIONS, Form, Kind, ModelFunction, Need
+from pomdplite.model.grid import declared_grid
 from pomdplite.model.interface import METHODS, ModelInterface, Settings, defined
 from pomdplite.model.readings import Gaussian, NoiseLayout, Reading
 from pomdplite.model.spaces import Distributed, Hidden, Population, State
@@ -91,6 +92,9 @@ def _check_settings(model: Any) -> None:
         value = getattr(model, name)
         if not (value is None and optional) and not (isinstance(value, (int, np.integer)) and value >= 1):
             raise ModelError(f"{model.name}.{name} must be a positive integer, not {value!r}.")
+    grid = declared_grid(model)
+    if grid is not None:
+        grid.axes(model.state, model.name)
 
 
 def _noises(model: Any) -> tuple[NoiseLayout, NoiseLayout]:

@@ -35,6 +35,7 @@ class ModelInterface(Settings):
     actions: Sequence[str]
     observations: Sequence[str] = ()  # names, or a Reading
     noise: Any  # Gaussian, or the number of random numbers of a step; else a parameter like any other
+    grid: Any  # Grid; else a parameter like any other
     discount: float
 
     # ------------------------------------------------------------------ the tuple

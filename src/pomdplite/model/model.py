@@ -33,6 +33,7 @@ class Model(ModelInterface):
     observations  O: names; may be empty; or `Reading(...)`, numbers that a sensor reads
     noise         of the next state, if it is not listed: `Gaussian(...)`, or how many normal numbers a step draws
     discount      γ, at most 1
+    grid          optional: `Grid(...)`, points of a continuous x between which planners interpolate values
 
     `m` holds the model's parameters: the numbers and numeric arrays that the class or `__init__` sets. The functions
     are compiled, so they may use numbers, arrays, `math` and loops; with compiled = False they run as Python.

@@ -27,6 +27,7 @@ from pomdplite.checking.remembered import model_digest
 from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
+from pomdplite.mdp.grid.solver import GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.reward_range import reward_range
@@ -115,7 +116,8 @@ def automatic_beta(belief: Belief, solver: MdpSolver, deadline: Deadline, now: C
 def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Deadline) -> _Choice:
     view, policy = belief.view, _policies(solver, deadline)
     if policy is None:
-        return _Choice(share.value, f"{share.origin} (its graph is too large for a choice)", raced=False)
+        what = "episodes on a grid take too long" if isinstance(solver, GridSolver) else "its graph is too large"
+        return _Choice(share.value, f"{share.origin} ({what} for a choice)", raced=False)
     episodes = Episodes(belief, REAL_WORK if view.real else round(_FIRST_SHARE * WORK), deadline)
     zero, default = (Candidate(beta, policy(beta)) for beta in (0.0, _rounded(share.value)))
     try:
@@ -166,7 +168,7 @@ def _between_and_around(lowest: float, highest: float) -> list[float]:
 
 
 def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy] | None:
-    """Makes the policy for a β; None if the graph is too large for a race."""
+    """Makes the policy for a β; None if the graph is too large for a race, or a decision takes too long."""
     if isinstance(solver, UctSolver | WideningSolver | PopulationSolver):
         return lambda beta: SearchedPolicy(solver, beta)
     if isinstance(solver, ExactSolver) and solver.reachable.state_actions <= _LARGEST:

@@ -3,8 +3,8 @@
     t ← 0, b ← b₀, s ← s₀
     while not end and t < T:
         a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP with b frozen: exactly
-                                         (mdp/value_iteration.py) or by search from s (mdp/uct.py, and for models
-                                         with noise or readings mdp/real/widening.py)
+                                         (mdp/value_iteration.py), on the points of a grid (mdp/grid/), or by search
+                                         from s (mdp/uct.py; with noise or readings mdp/real/widening.py)
         (r, s') ← ExecuteAction(a)       a world (worlds/)
         b ← UpdateBelief(b, s')          Bayes' rule (beliefs/)
 
@@ -21,6 +21,8 @@ from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
+from pomdplite.mdp.grid.drawing import work_of_step
+from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
 from pomdplite.mdp.real.solver import WideningSolver
@@ -29,15 +31,18 @@ from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.compiled import KernelView
+from pomdplite.model.grid import declared_grid
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
 from pomdplite.planners.beta import AUTO, ChosenBeta, automatic_beta
 from pomdplite.planners.files import Computed
 
-SOLVERS = ("auto", "exact", "uct", "uct-tree")
+SOLVERS = ("auto", "exact", "grid", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
 _STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for particles, likewise
 _PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
+_GRID_WORK_PER_SECOND = 25e6  # (outcome, θ) of steps from grid points that are computed per second, likewise
+_SLOWER = 100  # a model that Python runs
 _NUMBERS_PER_SECOND = 200e6  # numbers of distinct steps that it averages over a belief per second, likewise
 
 
@@ -49,13 +54,15 @@ class PomdpLite(Planner):
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
                   otherwise uct; `choices` says why. Where steps have noise or observations are readings, "auto" and
-                  "uct" draw outcomes and widen (mdp/real/), and the others are refused.
+                  "uct" draw outcomes and widen (mdp/real/), and "exact" and "uct-tree" are refused.
+                  "grid": value iteration on the points of the model's `grid`; "auto" takes it if there is one and its
+                  points fit the step's budget.
                   For a Population, "exact" means exact for the belief's particles
     time          time per step, in seconds; 0.1 by default
     sims          simulations per step, instead of time; the result then depends on the seed alone
     search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
     particles     number of particles, for models whose hidden values cannot be listed
-    tolerance     largest error of a value of the exact solver, in units of reward
+    tolerance     largest error of a value of the exact solver, or at a grid point, in units of reward
     limit         most states of the exact solver
     solve_time    seconds that preparing, and each solution of the exact solver, may take; TooLargeError if it needs
                   longer, and "auto" then searches instead
@@ -108,9 +115,8 @@ class PomdpLite(Planner):
 
     @property
     def _settled_parameters(self) -> dict[str, Any]:
-        solver = {ExactSolver: "exact", UctSolver: "uct", WideningSolver: "uct"}.get(
-            type(self.solver), self.solver_name
-        )
+        names = {ExactSolver: "exact", GridSolver: "grid", UctSolver: "uct", WideningSolver: "uct"}
+        solver = names.get(type(self.solver), self.solver_name)
         return self.parameters | ({"solver": solver} if self.solver_name == "auto" else {})
 
     def _prepare(self) -> None:
@@ -122,6 +128,8 @@ class PomdpLite(Planner):
             self.belief.reset()
             self.solver.use_beta(self.beta)
             self.solver.reset(self.belief.probabilities, 0)
+            if isinstance(self.solver, GridSolver):
+                self._solve_grid(self.solver)
         self.deterministic = isinstance(self.solver, ExactSolver)
         if isinstance(self.solver, UctSolver | WideningSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
@@ -129,7 +137,9 @@ class PomdpLite(Planner):
     @property
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
-        solving = super().choices if isinstance(self.solver, UctSolver | WideningSolver) else ("value iteration",)
+        solving = ("value iteration",) if isinstance(self.solver, ExactSolver | PopulationSolver) else super().choices
+        if isinstance(self.solver, GridSolver):
+            solving = (f"value iteration on a grid of {self.solver.shape} points", *solving)
         if self._not_exact:
             solving = (*solving, f"searches, since {self._not_exact}")
         return (f"β = {self.chosen_beta}", *solving)
@@ -149,13 +159,22 @@ class PomdpLite(Planner):
         self._beta_origin = str(computed["origin"])
 
     def _require_outcomes(self, view: KernelView) -> None:
-        """Noise and readings are searched; the other solvers need listed outcomes."""
-        if self.solver_name not in ("auto", "uct"):
+        """Noise and readings are searched, or solved on a grid; the other solvers need listed outcomes."""
+        if self.solver_name not in ("auto", "grid", "uct"):
             view.require_listed(f'the solver "{self.solver_name}"')
 
     def _make_solver(self, beta: float) -> MdpSolver:
+        if self.solver_name == "grid":
+            return self._grid_solver(beta, POINT_LIMIT)
+        if self.solver_name == "auto" and declared_grid(self.model) is not None and self.model.discount < 1:
+            work = len(self.model.actions) * work_of_step(self.view)
+            work *= 1 if self.model.compiled_form.compiled else _SLOWER
+            try:
+                return self._grid_solver(beta, int(_GRID_WORK_PER_SECOND * (self.time or DEFAULT_SECONDS) / work))
+            except TooLargeError as why:
+                self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
         if self.view.real:
-            self._not_exact = f"it has {self.view.real}"
+            self._not_exact = self._not_exact or f"it has {self.view.real}"
             return WideningSolver(self.view, self.model.discount, beta, **self._search_parameters())
         if self.solver_name == "exact":
             try:
@@ -188,6 +207,17 @@ class PomdpLite(Planner):
             solver.otherwise = self._uct_solver(beta)  # later particles may reach more states
         return solver
 
+    def _grid_solver(self, beta: float, limit: int) -> GridSolver:
+        """Value iteration on a grid, with the values for the prior; TooLargeError if there are more points."""
+        found = GridSolver(
+            self.view, self.model.discount, beta, budget=self.budget, tolerance=self.tolerance, limit=limit
+        )
+        self._solve_grid(found)
+        return found
+
+    def _solve_grid(self, solver: GridSolver) -> None:
+        solver.prepare(self.belief.kernel_model, self.view.root(), self.belief.probabilities, self._deadline)
+
     def _uct_solver(self, beta: float) -> UctSolver:
         tree, parameters = self.solver_name == "uct-tree", self._search_parameters()
         return UctSolver(self.view, self.model.discount, beta, tree=tree, **parameters)
@@ -208,7 +238,7 @@ class PomdpLite(Planner):
         self.solver.reset(self.belief.probabilities, seed)
 
     def _decide(self) -> Decision:
-        if isinstance(self.solver, UctSolver | WideningSolver):
+        if isinstance(self.solver, UctSolver | WideningSolver | GridSolver):
             self.solver.budget = self._search_budget()
         found = self.solver.solve(self.belief.kernel_model, self.s, self.belief.probabilities)
         notes = ("the search ran out of space for new states",) if found.full else ()
@@ -216,5 +246,5 @@ class PomdpLite(Planner):
             action=choose(found.actions, found.q),
             solution=found,
             action_names=self.model.actions,
-            notes=notes + self.belief.notes,
+            notes=notes + found.notes + self.belief.notes,
         )

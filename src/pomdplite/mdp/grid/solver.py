@@ -1,0 +1,222 @@
+"""Solves the internal-reward MDP of a model with continuous states on the points of its grid, belief by belief.
+
+Whenever the belief has changed, the steps from all points are computed under the new one (points.py) and the values are
+brought up to date, from those of the last belief on (sweeps.py). The action is chosen by one exact step from the
+present state, whose next states lie between the points.
+"""
+
+import math
+
+import numpy as np
+
+from pomdplite.compile import abi
+from pomdplite.compile.abi import KernelModel
+from pomdplite.compile.jit import Floats, Words
+from pomdplite.errors import TooLargeError, UnsuitableError
+from pomdplite.mdp import memory
+from pomdplite.mdp.budget import NO_DEADLINE, Budget, Clock, Deadline
+from pomdplite.mdp.grid.drawing import Drawing, allocate_drawing_work, drawing_for
+from pomdplite.mdp.grid.points import (
+    ACTIVE,
+    AT_POINT,
+    AT_REST,
+    BUILT,
+    FOUND,
+    GRAPH_FULL,
+    RESTS_FULL,
+    allocate_space,
+    begin,
+    build,
+    look_ahead,
+    open_state,
+    with_rests,
+)
+from pomdplite.mdp.grid.simplex import axes_of
+from pomdplite.mdp.grid.sweeps import (
+    EDGES,
+    EVALUATIONS,
+    NODES,
+    PAIRS,
+    allocate_point_graph,
+    evaluate,
+    improve,
+    shift,
+    with_room,
+)
+from pomdplite.mdp.real.frozen import canonical
+from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.value_iteration import TOLERANCE
+from pomdplite.model.compiled import KernelView
+from pomdplite.model.grid import declared_grid
+
+POINT_LIMIT = 1_000_000
+_EDGES = 8  # of a pair, at first
+_VALUE, _BONUS = range(2)  # rows of GridSolver.values
+
+
+class GridSolver:
+    """Value iteration on the points of the model's grid.
+
+    budget     of a decision: sweeping stops when its seconds are over
+    tolerance  largest error of a value at a point, in units of reward
+    limit      the most points, those of all discrete states together
+    """
+
+    def __init__(
+        self, view: KernelView, gamma: float, beta: float, *, budget: Budget, tolerance: float = TOLERANCE,
+        limit: int = POINT_LIMIT,
+    ) -> None:  # fmt: skip
+        name, grid = view.model.name, declared_grid(view.model)
+        if grid is None:
+            raise UnsuitableError(f'{name}: solver="grid" needs a grid = Grid(...) in the model.')
+        if gamma >= 1:
+            raise UnsuitableError(f"{name}: values on a grid need a discount below 1, not {gamma:g}.")
+        self.view, self.gamma, self.beta, self.budget = view, float(gamma), float(beta), budget
+        self.tolerance, self.limit = tolerance, limit
+        self.shape = " × ".join(str(points) for _, _, points in grid.ranges.values())
+        self._axes, self._deadline = axes_of(grid.axes(view.model.state, name)), NO_DEADLINE
+        self._points = math.prod(self._axes.points.tolist())
+        self._require_points(1)
+        self._work = allocate_drawing_work(view)
+        self._forget()
+        self._known: tuple[Floats, Words] | None = None  # the belief that the graph is for: b and its values
+        self._first: Floats | None = None  # values with which every episode begins
+
+    def use_beta(self, beta: float) -> None:
+        """Solve for this β from now on."""
+        self.beta, self._known, self._first = float(beta), None, None
+        self.values[:] = 0.0
+
+    def prepare(self, kernel_model: KernelModel, s: Words, b: Floats, deadline: Deadline) -> None:
+        """Solve for the prior, with whose values every episode begins."""
+        budget, self.budget, self._deadline = self.budget, Budget(None), deadline
+        try:
+            self.solve(kernel_model, s, b)
+        finally:
+            self.budget, self._deadline = budget, NO_DEADLINE
+        self._first = self.values.copy()
+
+    def reset(self, prior: Floats, seed: int) -> None:
+        """Start from the values for the prior. There is no chance in them: all decisions draw the same numbers."""
+        self._known = None
+        self.values[:] = 0.0
+        if self._first is not None:
+            self.values[:, : self._first.shape[1]] = self._first
+
+    def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
+        """Solve for the belief b all points that s can reach, and take one exact step from s."""
+        clock = self.budget.start()
+        drawing = drawing_for(self.view, kernel_model, b, self.beta, self._work)
+        state, nodes = canonical(drawing.frozen, s).reshape(1, -1), 0
+        if self._known is None or not all(map(np.array_equal, self._known, (b, kernel_model.theta))):
+            self._begin((b.copy(), kernel_model.theta.copy()))
+        residual, notes = 0.0, tuple[str, ...]()
+        if self._build(kernel_model, drawing, state):
+            nodes = int(self._graph.counts[NODES])
+            residual = self._sweep(clock)
+            if residual > self.tolerance:
+                notes = (
+                    f"stopped sweeping the grid after {self.budget.seconds:g} s: values may be {residual:.2g} off",
+                )
+        return self._solution(kernel_model, drawing, state, nodes, residual, notes)
+
+    # ------------------------------------------------------------------ the graph
+
+    def _begin(self, belief: tuple[Floats, Words]) -> None:
+        """Begin a graph for a belief."""
+        if self.values.shape[1] > 1 + self.limit:  # rests of other beliefs have piled up
+            self._forget()
+        self._known = belief
+        begin(self._space, self._graph)
+
+    def _forget(self) -> None:
+        """Make room for a first rest, and forget all others."""
+        model = self.view.kernel_model
+        self._space = allocate_space(self._axes, model.s_words, 2 * model.actions * len(self._work.next))
+        self._graph = allocate_point_graph(0, 0, 0)
+        self.values: Floats = np.zeros((2, 1 + self._points))  # [Ṽ, and what bonuses contribute to it; place]
+
+    def _build(self, model: KernelModel, drawing: Drawing, state: Words) -> bool:
+        """Build the graph of all that can follow a state; whether there was something to build."""
+        while (status := open_state(model, drawing, self._space, state)) == RESTS_FULL:
+            self._space = with_rests(self._space, 2 * len(self._space.rests))
+        self.view.raise_fault()
+        built, clock, done = status == BUILT, self._deadline.batches(), 0
+        while status != BUILT:
+            status = build(model, drawing, self._space, self._graph, clock.portion(done))
+            self.view.raise_fault()
+            done = int(self._space.counts[AT_REST]) * self._points + int(self._space.counts[AT_POINT])
+            if status == RESTS_FULL:
+                self._space = with_rests(self._space, 2 * len(self._space.rests))
+            elif status == GRAPH_FULL:
+                self._make_room(drawing)
+            self._deadline.check(f"{self.view.model.name}: computing the steps from the points of its grid")
+        return not built
+
+    def _make_room(self, drawing: Drawing) -> None:
+        """Room for the points of all active rests, and for the edges that they can be expected to have."""
+        counts, graph, actions = self._space.counts, self._graph, self.view.kernel_model.actions
+        self._require_points(int(counts[ACTIVE]))
+        nodes, done = int(counts[ACTIVE]) * self._points, max(1, int(graph.counts[PAIRS]))
+        edges = nodes * actions * max(_EDGES, 1.2 * graph.counts[EDGES] / done)
+        edges = int(edges) + actions * len(drawing.work.next) * (len(self._axes.word) + 1)
+        memory.require(
+            nodes * (12 + 24 * actions) + 12 * edges, f"{self.view.model.name}: a grid of {self.shape} points",
+            "declare fewer points",
+        )  # fmt: skip
+        self._graph = with_room(graph, nodes, nodes * actions, max(edges, 2 * len(graph.next)))
+
+    def _require_points(self, rests: int) -> None:
+        """Refuse more points than the limit."""
+        if rests * self._points > self.limit:
+            states = f" for each of {rests:,} or more discrete states" if rests > 1 else ""
+            raise TooLargeError(
+                f"{self.view.model.name}: its grid has {self._points:,} points{states}; the limit is {self.limit:,}",
+                "declare fewer points.",
+            )
+
+    # ------------------------------------------------------------------ the values
+
+    def _sweep(self, clock: Clock) -> float:
+        """Sweep until the values are exact up to the tolerance, or until the time is over: the largest error left."""
+        places = 1 + int(self._space.counts[FOUND]) * self._points
+        if places > self.values.shape[1]:
+            self.values = np.concatenate([self.values, np.zeros((2, places - self.values.shape[1]))], axis=1)
+        graph, gamma, v = self._graph, self.gamma, self.values[_VALUE]
+        nodes, later = int(graph.counts[NODES]), gamma / (1 - gamma)
+        best, fresh, error = np.zeros(nodes, np.int32), np.zeros(nodes), np.inf
+        while nodes > 0:
+            low, high = improve(graph, gamma, v, best, fresh)
+            error = later * (high - low) / 2
+            if error <= self.tolerance or clock.left <= 0:
+                shift(graph, v, later * (low + high) / 2)
+                break
+            evaluate(graph, gamma, best, True, v, EVALUATIONS)
+            self._deadline.check(f"{self.view.model.name}: value iteration on its grid")
+        if self.beta > 0.0:
+            while evaluate(graph, gamma, best, False, self.values[_BONUS], EVALUATIONS) > self.tolerance:
+                if clock.left <= 0:
+                    break
+        return error if nodes > 0 else 0.0
+
+    def _solution(
+        self, model: KernelModel, drawing: Drawing, state: Words, solved: int, residual: float, notes: tuple[str, ...]
+    ) -> Solution:
+        actions = [a for a in range(model.actions) if abi.legal(model, state, 0, a)]
+        found = np.zeros((len(actions), 4))  # mean reward, change of the belief, later value and its bonus part
+        for row, a in zip(found, actions, strict=True):
+            look_ahead(model, drawing, self._space, state, a, self.values, row)
+        self.view.raise_fault()
+        bonus = self.beta * found[:, 1]
+        return Solution(
+            solver="value iteration on a grid",
+            actions=np.array(actions, np.int32),
+            q=found[:, 0] + bonus + self.gamma * found[:, 2],
+            bonus_part=bonus + self.gamma * found[:, 3],
+            mean_reward=found[:, 0].copy(),
+            mean_bonus=bonus,
+            states=int(self._graph.counts[NODES]),
+            solved=solved,
+            residual=residual,
+            notes=notes,
+        )
