@@ -60,7 +60,7 @@ from pomdplite.planners import (
     load_planner,
     make_planner,
 )
-from pomdplite.problems import PROBLEMS, Battleship, Grasp, LightDark, RockSample, Tiger, make_model
+from pomdplite.problems import PROBLEMS, Battleship, Grasp, LightDark, Pendulum, RockSample, Tiger, make_model
 from pomdplite.rng import uniform
 from pomdplite.views.plots import plot
 from pomdplite.views.tables import tables
@@ -104,6 +104,7 @@ __all__ = [
     "NotConvergingError",
     "NotPomdpLiteError",
     "ParticleBelief",
+    "Pendulum",
     "Plan",
     "Planner",
     "Pomcp",

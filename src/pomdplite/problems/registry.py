@@ -11,6 +11,7 @@ from pomdplite.problems.from_file import load_model
 from pomdplite.problems.grasp.robots import grasp_gantry, grasp_jaco
 from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.light_dark import LightDark
+from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.tiger import Tiger
@@ -39,6 +40,7 @@ def _board_maker(size: int, ships: int) -> Callable[[], Model]:
 PROBLEMS: dict[str, ProblemEntry] = {
     "tiger": ProblemEntry(Tiger, "one-shot Tiger: listen at two doors, open the one without the tiger"),
     "light-dark": ProblemEntry(LightDark, "1-D Light-Dark: read the position near the light, then stop at 0"),
+    "pendulum": ProblemEntry(Pendulum, "swing up a pendulum of unknown mass, with noise, and hold it there"),
     **{
         f"rocksample-{name}": ProblemEntry(
             _map_maker(name),
