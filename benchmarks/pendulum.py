@@ -1,0 +1,105 @@
+"""The pendulum of unknown mass: POMDP-lite beside planners that know the mass, believe a nominal one, or do not explore.
+
+    python benchmarks/pendulum.py episodes EPISODES [SEED] [FILE]     episodes of 200 steps, the same for every planner
+    python benchmarks/pendulum.py calibration EPISODES [SEED]         how often the 95 % interval holds the true mass
+
+All planners have 0.1 s of CPU time a step. Episodes that FILE already holds are not played again.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import pomdplite as pl
+from pomdplite import rng
+
+SECONDS = 0.1
+NOMINAL = 1.0  # the mass of Gymnasium's Pendulum-v1
+STEPS = 40  # of random torques, for the calibration
+ROWS = ("planner", "seed", "episode", "mass", "return", "success", "seconds", "slowest")
+
+
+def planner_for(name, model):
+    """A planner, on the CPU's clock."""
+    kind = pl.MeanMdp if name == "mean-mdp" else pl.PomdpLite
+    planner = kind(model, time=SECONDS)
+    planner.use_clock("cpu")
+    return planner
+
+
+def play(planner, world, seed, episode):
+    """The return of an episode, whether it was a success, and the mean and longest decision in seconds."""
+    seconds = []
+    played = pl.run_episode(planner, world, seed, episode, on_step=lambda step: seconds.append(step.decision.seconds))
+    return played.discounted, played.success, np.mean(seconds), np.max(seconds)
+
+
+def episodes(count, seed=15, file=None):
+    """Play episodes, one after the other with every planner."""
+    world, rows = pl.ModelWorld(pl.Pendulum()), []
+    path = None if file is None else Path(file)
+    if path is not None and path.exists():
+        with path.open() as text:
+            rows = list(csv.DictReader(text))
+    known = {(row["planner"], int(row["seed"]), int(row["episode"])) for row in rows}
+    own = {"pomdp-lite": pl.Pendulum(), "mean-mdp": pl.Pendulum(), "nominal": pl.Pendulum(mass=NOMINAL)}
+    planners = {name: planner_for(name, model) for name, model in own.items()}
+    for episode in range(count):
+        world.reset(seed, episode)
+        mass = float(world.theta.mass)
+        for name in (*planners, "told"):
+            if (name, seed, episode) in known:
+                continue
+            planner = planners.get(name) or planner_for(name, pl.Pendulum(mass=mass))
+            rows.append(dict(zip(ROWS, (name, seed, episode, mass, *play(planner, world, seed, episode)), strict=True)))
+            if path is not None:
+                with path.open("w", newline="") as text:
+                    writer = csv.DictWriter(text, ROWS)
+                    writer.writeheader()
+                    writer.writerows(rows)
+    report(rows)
+
+
+def report(rows):
+    """Mean return, its difference to the planner that is told the mass, successes and times."""
+    returns = {}
+    for row in rows:
+        returns.setdefault(row["planner"], {})[row["episode"]] = row
+    told = returns["told"]
+    for name, played in returns.items():
+        both = [e for e in played if e in told]
+        total = np.array([float(played[e]["return"]) for e in both])
+        less = total - np.array([float(told[e]["return"]) for e in both])
+        successes = sum(str(played[e]["success"]) == "True" for e in both)
+        error = 1 / np.sqrt(len(both))
+        print(f"{name:12} {len(both)} episodes: return {total.mean():.1f} ± {total.std(ddof=1) * error:.1f}, "
+              f"less than told {less.mean():.2f} ± {less.std(ddof=1) * error:.2f}, {successes} successes, "
+              f"{1e3 * np.mean([float(played[e]['seconds']) for e in both]):.1f} ms a decision, "
+              f"at most {1e3 * max(float(played[e]['slowest']) for e in both):.1f}")  # fmt: skip
+
+
+def calibration(count, seed=15):
+    """Random torques for a few steps, and then whether the 95 % interval of the mass holds the true one."""
+    world = pl.ModelWorld(pl.Pendulum())
+    model, inside, widths = world.model, 0, []
+    belief = pl.initial_belief(model)
+    for episode in range(count):
+        world.reset(seed, episode)
+        belief.reset(episode)
+        draws = rng.stream(seed, episode, rng.PLANNER)
+        for _ in range(STEPS):
+            x, a = world.x, int(rng.uniform(draws) * len(model.actions))
+            result = world.step(a)
+            belief.update(x, a, result.y, result.o)
+        low, high = (belief.quantile(q)["mass"] for q in (0.025, 0.975))
+        inside += low <= world.theta.mass <= high
+        widths.append(high - low)
+    print(f"the 95 % interval held the true mass in {inside} of {count} episodes of {STEPS} steps; "
+          f"its mean width was {np.mean(widths):.3f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    what, number, *more = sys.argv[1:]
+    {"episodes": episodes, "calibration": calibration}[what](int(number), *map(int, more[:1]), *more[1:])
