@@ -14,7 +14,6 @@ from pomdplite.experiments.episodes.players import CANNOT_PLAN
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
-from pomdplite.mdp.reward_range import unobserved
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Distributed
 from pomdplite.planners.pomdp_lite import PomdpLite
@@ -76,7 +75,7 @@ def _state_count(model: Model) -> str:
     note = ", including how the hidden value has changed" if model.compiled_form.evolves else ""
     try:
         with err.status("counting reachable states"):
-            count = build(unobserved(view), view.root(), limit=_MAX_COUNTED_STATES).states
+            count = build(view.unobserved(), view.root(), limit=_MAX_COUNTED_STATES).states
             return f"{count:,} (all terminal states counted as one){note}"
     except TooLargeError:
         return f"more than {_MAX_COUNTED_STATES:,}{note}"

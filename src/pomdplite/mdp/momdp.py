@@ -71,16 +71,18 @@ class Momdp:
 
 def momdp_form(
     model: Model, *, limit: int = STATE_LIMIT, values: int = JOINT_LIMIT, components: Sequence[int] | None = None,
-    deadline: Deadline = NO_DEADLINE,
+    observed: bool = True, deadline: Deadline = NO_DEADLINE,
 ) -> Momdp:  # fmt: skip
     """The mixed-observability form of a model; TooLargeError if it has too many states or joint values.
 
-    With `components`, the form of the model without the actions that depend on other components of θ.
+    With `components`, the form of the model without the actions that depend on other components of θ. If not
+    `observed`, the form without observations, which mean nothing to an agent that knows θ.
     """
     hidden = model.hidden
     if not isinstance(hidden, Hidden):
         raise TooLargeError(f"{model.name}: its hidden values cannot be listed.")
     view = model.compiled_form.kernel_view().present_form()
+    view = view if observed else view.unobserved()
     kept = tuple(range(len(hidden.components))) if components is None else tuple(sorted(components))
     sizes = np.array([len(c) if i in kept else 1 for i, c in enumerate(hidden.components)], np.int64)
     size = int(np.prod(sizes))

@@ -157,8 +157,9 @@ def explore(
 
     `check` ends it in time. A single (s, a) with more next states than the limit exceeds it, too.
     """
-    view.require_listed("a graph of reachable states")
     model = view.kernel_model
+    if model.noise.numbers > 0 or model.z_words > 0:
+        view.require_listed("a graph of reachable states")
     if abi.terminal(model, root.reshape(1, -1), 0):
         raise ModelError(f"{view.model.name}: the initial state x = ({view.describe(root)}) is terminal.")
     out = allocate_outcomes(model, max(4, model.next_states))

@@ -1,11 +1,9 @@
 """The smallest and the largest reward, by which constants of searches and bounds are scaled."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from pomdplite.compile import abi
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.distinct_steps import STEPS
@@ -25,17 +23,10 @@ def reward_range(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> tuple
     what, instead = f"{view.model.name}: finding the range of its rewards", "set the model's beta and return_range"
     check = partial(deadline.check, what, instead=instead)
     numbers = min(_MOST_NUMBERS, _SHARE * memory.limit() / 8)
-    _, distinct = explore(unobserved(view), view.root(), _STATES, numbers, deadline, check)
+    _, distinct = explore(view.unobserved(), view.root(), _STATES, numbers, deadline, check)
     offsets, low, high = view.kernel_model.offsets, np.inf, -np.inf
     for r in range(int(distinct.counts[STEPS])):
         component = distinct.component[r]
         rewards = distinct.pool[distinct.at[r] : distinct.at[r] + offsets[component + 1] - offsets[component]]
         low, high = min(low, float(rewards.min())), max(high, float(rewards.max()))
     return low, high
-
-
-def unobserved(view: KernelView) -> KernelView:
-    """The same without observations: states and rewards do not depend on them, and listing them may take long."""
-    functions = view.kernel_model.functions.copy()
-    functions[abi.OBSERVATION] = 0
-    return replace(view, kernel_model=view.kernel_model._replace(functions=functions, observations=0))

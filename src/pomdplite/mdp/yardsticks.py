@@ -89,16 +89,15 @@ def yardsticks(model: Model, *, work: int = CHEAP, deadline: Deadline = NO_DEADL
 
 
 def known_values(model: Model, work: int, deadline: Deadline) -> tuple[Momdp, Floats] | None:
-    """The mixed-observability form and V_θ(x); None if that takes more than so many (x, θ, a), or does not converge,
-    and for models with noise or readings, which have no such form.
+    """The mixed-observability form and V_θ(x); None if that takes more than so many (x, θ, a), or does not converge.
 
-    OutOfTimeError if it takes longer than it may.
+    Steps with noise have no such form. OutOfTimeError if it takes longer than it may.
     """
-    if model.compiled_form.kernel_view().real:
+    if model.compiled_form.definition.noise.count > 0:
         return None
     most = work // (max(1, model.hidden.size or 1) * len(model.actions))
     try:
-        momdp = momdp_form(model, limit=most, values=work, deadline=deadline)
+        momdp = momdp_form(model, limit=most, values=work, observed=False, deadline=deadline)
         return momdp, full_information_values(momdp, model.discount, deadline=deadline)
     except OutOfTimeError:
         raise

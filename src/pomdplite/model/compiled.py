@@ -1,6 +1,6 @@
 """A model ready for planning: its functions compiled or interpreted, its hidden values listed for kernels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +159,13 @@ class KernelView:
             return self
         table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
         return KernelView(self.model, table, self.kernel_model._replace(s_words=self.kernel_model.x_words))
+
+    def unobserved(self) -> "KernelView":
+        """The same without observations and readings, on which neither states nor rewards depend."""
+        functions = self.kernel_model.functions.copy()
+        functions[abi.OBSERVATION] = 0
+        model = self.kernel_model._replace(functions=functions, observations=0, z_words=0)
+        return replace(self, kernel_model=model)
 
     def raise_fault(self) -> None:
         """Raise a ModelError if a function of the model has done something wrong since this was last asked."""

@@ -12,8 +12,8 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import inner
-from pomdplite.mdp.hash_table import row_slot
 from pomdplite.mdp.sampling import simulate
+from pomdplite.mdp.value_table import state_number
 from pomdplite.planners.despot.tables import BoundTables
 from pomdplite.planners.despot.tree import (
     DEFAULT_ACTION,
@@ -37,9 +37,7 @@ def set_initial_bounds(
 ) -> None:  # fmt: skip
     """ℓ₀, ℓ and μ of a new node."""
     weight = settings.gamma ** tree.depth[node] / tree.seeds.shape[0]
-    state = 0
-    if tables.states.shape[0] > 0:
-        state = tables.table[row_slot(tables.states, tables.table, tree.x, node)]
+    state = state_number(tables.known, tree.x, node)
     upper = weight * upper_bound(model, tree, tables, settings, node, state)
     if state > 0 and tables.default.shape[0] > 0:
         lower, tree.repeated[node] = tabled_default(tree, tables, node, state)
@@ -58,7 +56,7 @@ def upper_bound(
     total = 0.0
     if state > 0:
         for i in range(first, last):
-            total += tables.full_information[state, tree.joint[tree.theta[i]]]
+            total += tables.known.values[state, tree.joint[tree.theta[i]]]
         return total
     if model.functions[abi.UPPER] != 0:
         for i in range(first, last):

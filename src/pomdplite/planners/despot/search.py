@@ -22,8 +22,9 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, inlined, inner, kernel
 from pomdplite.mdp.sampling import draw_hidden, simulate
+from pomdplite.mdp.value_table import joint_number
 from pomdplite.planners.despot.bounds import set_initial_bounds
-from pomdplite.planners.despot.tables import BoundTables, joint_number
+from pomdplite.planners.despot.tables import BoundTables
 from pomdplite.planners.despot.tree import (
     DEEPEST,
     FULL,
@@ -65,7 +66,7 @@ def plant(
         tree.seeds[i] = mix(random[0])
         draw_hidden(model, s, b, tree.thetas, i, random)
         tree.scenario[i] = tree.theta[i] = i
-        tree.joint[i] = joint_number(tables, tree.thetas, i)
+        tree.joint[i] = joint_number(tables.known, tree.thetas, i)
     tree.counts[THETAS] = tree.counts[POOL] = k
     tree.counts[NODES] = 1
     for w in range(tree.x.shape[1]):

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile import abi
-from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
+from pomdplite.compile.jit import Floats, Ints
 from pomdplite.errors import TooLargeError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.value_table import ValueTable, empty_value_table, value_table
 from pomdplite.model.model import Model
 
 _STATE_LIMIT = 300_000  # values of x that are listed
@@ -25,14 +26,8 @@ _TRIED = (0.03, 0.21, 0.5, 0.79, 0.97)  # random numbers that show whether a pol
 class BoundTables(NamedTuple):
     """Values of every x and θ."""
 
-    states: Words  # [state, x_words] of the graph over x; none if the tables are empty
-    table: Small  # hash table of states
-    full_information: Floats  # [state, joint θ] V_θ(x) of an agent that knows θ
+    known: ValueTable  # V_θ(x) of an agent that knows θ; empty if the tables are
     default: Floats  # [policy, state, joint θ] of the default policies; empty if they have to be simulated
-    mask: Words  # [component, theta_words] the bits of θ that hold the component
-    value: Words  # [row, theta_words] the θ of a row
-    offsets: Ints  # [component + 1] the rows of each component
-    stride: Ints  # [component]
     largest_reward: float  # for models with empty tables and no upper bound of their own
 
 
@@ -45,11 +40,6 @@ def bound_tables(model: Model, deadline: Deadline) -> BoundTables:
         raise
     except TooLargeError:
         return _empty_tables(model, deadline)
-    table, graph = momdp.view.table, momdp.reachable.graph
-    mask = np.zeros((table.blocks, model.hidden.words), np.uint64)
-    for c in range(table.blocks):
-        for row in range(table.offsets[c], table.offsets[c + 1]):
-            mask[c] |= table.theta[row] ^ table.theta[-1]
     default = np.zeros((0, 0, 0))
     policies = default_policies(momdp)
     room = min(MEMORY, memory.limit() - memory.size(momdp, values))
@@ -57,33 +47,12 @@ def bound_tables(model: Model, deadline: Deadline) -> BoundTables:
         default = np.empty((len(policies), *values.shape))
         for policy, pairs in enumerate(policies):
             default[policy] = policy_values(momdp, pairs, model.discount, deadline=deadline)
-    return BoundTables(
-        states=graph.states,
-        table=graph.table,
-        full_information=values,
-        default=default,
-        mask=mask,
-        value=table.theta,
-        offsets=table.offsets,
-        stride=momdp.joint.stride,
-        largest_reward=0.0,
-    )
+    return BoundTables(known=value_table(momdp, values), default=default, largest_reward=0.0)
 
 
 def _empty_tables(model: Model, deadline: Deadline) -> BoundTables:
     _, largest = reward_range(model.compiled_form.kernel_view(), deadline=deadline)
-    no_theta = np.zeros((0, model.hidden.words), np.uint64)
-    return BoundTables(
-        states=np.zeros((0, model.state.words), np.uint64),
-        table=np.zeros(1, np.int32),
-        full_information=np.zeros((0, 0)),
-        default=np.zeros((0, 0, 0)),
-        mask=no_theta,
-        value=no_theta,
-        offsets=np.zeros(1, np.int64),
-        stride=np.zeros(0, np.int64),
-        largest_reward=largest,
-    )
+    return BoundTables(known=empty_value_table(model), default=np.zeros((0, 0, 0)), largest_reward=largest)
 
 
 def default_policies(momdp: Momdp) -> list[Ints]:
@@ -103,20 +72,3 @@ def default_policies(momdp: Momdp) -> list[Ints]:
         momdp.view.raise_fault()
         policy[state] = pairs[list(reachable.graph.action[pairs]).index(chosen.pop())]
     return [policy]
-
-
-@inlined
-def joint_number(tables: BoundTables, thetas: Words, i: int) -> int:
-    """The number of thetas[i] among the joint values of θ; 0 if the tables are empty."""
-    joint = 0
-    for c in range(tables.mask.shape[0]):
-        for row in range(tables.offsets[c], tables.offsets[c + 1]):
-            same = True
-            for w in range(tables.mask.shape[1]):
-                if (thetas[i, w] ^ tables.value[row, w]) & tables.mask[c, w]:
-                    same = False
-                    break
-            if same:
-                joint += (row - tables.offsets[c]) * tables.stride[c]
-                break
-    return joint

@@ -15,7 +15,8 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined
 from pomdplite.mdp import memory
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes
-from pomdplite.planners.despot.tables import BoundTables, joint_number
+from pomdplite.mdp.value_table import joint_number
+from pomdplite.planners.despot.tables import BoundTables
 from pomdplite.rng import mix
 
 NODE_LIMIT, PAIR_LIMIT, POOL_LIMIT, THETA_LIMIT = 1_000_000, 8_000_000, 24_000_000, 1_000_000
@@ -199,6 +200,6 @@ def theta_after(tree: ScenarioTree, tables: BoundTables, before: int, theta: Wor
     row = tree.counts[THETAS]
     for w in range(theta.shape[1]):
         tree.thetas[row, w] = theta[0, w]
-    tree.joint[row] = joint_number(tables, tree.thetas, row)
+    tree.joint[row] = joint_number(tables.known, tree.thetas, row)
     tree.counts[THETAS] = row + 1
     return row
