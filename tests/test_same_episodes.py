@@ -16,7 +16,7 @@ SEED, EPISODES, MOST_STEPS = 7, 2, 12
 # problem, planner, its parameters: the digest of two episodes
 PLAYED = [
     ("tiger", "pomdp-lite", {"beta": 20.0}, "fef24c3f6901964d"),
-    ("tiger", "pomcp", {"sims": 200}, "8c1c85cb037051f5"),
+    ("tiger", "pomcp", {"sims": 200, "leaves": "rollouts"}, "8c1c85cb037051f5"),
     ("tiger", "despot", {"sims": 50}, "5fc8800a29f082c8"),
     ("light-dark", "pomdp-lite", {"beta": 20.0, "solver": "uct", "sims": 100}, "ce096174cdd7e63a"),
     ("rocksample-4-4", "pomdp-lite", {"beta": 10.0, "solver": "uct", "sims": 100}, "b08ba70d364f02f0"),

@@ -18,26 +18,11 @@ from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
-from pomdplite.planners.pomcp.search import (
-    SearchRoot,
-    SearchSettings,
-    allocate_first_steps,
-    allocate_simulation,
-    search,
-)
-from pomdplite.planners.pomcp.tree import (
-    DEEPEST,
-    FULL,
-    LOGGED,
-    NODES,
-    SIMULATIONS,
-    STEPS,
-    add_root,
-    allocate_tree,
-    clear,
-    crowded,
-    follow,
-)
+from pomdplite.planners.monte_carlo.leaves import AUTO, checked_leaves, leaf_values
+from pomdplite.planners.monte_carlo.nodes import DEEPEST, FULL, LOGGED, NODES, SIMULATIONS, STEPS
+from pomdplite.planners.monte_carlo.simulation import SearchRoot, allocate_simulation
+from pomdplite.planners.pomcp.search import SearchSettings, allocate_first_steps, search
+from pomdplite.planners.pomcp.tree import add_root, allocate_tree, clear, crowded, follow
 from pomdplite.rng import stream
 
 PARTICLES = 1000
@@ -51,6 +36,7 @@ class Pomcp(Planner):
     time, sims   budget per step, update of the belief included: seconds (0.1 by default) or simulations
     exploration  c of the UCB1 rule; default: the model's return_range, or else the range of its rewards
     particles    draws of θ in the belief
+    leaves       the value of a new leaf: "full-information", "heuristic", "rollouts", or "auto" (monte_carlo/leaves.py)
     solve_time   seconds that preparing may take, once, before the first step; TooLargeError if it needs longer
     """
 
@@ -65,6 +51,7 @@ class Pomcp(Planner):
         sims: int | None = None,
         exploration: float | None = None,
         particles: int = PARTICLES,
+        leaves: str = AUTO,
         solve_time: float = SOLVE_SECONDS,
     ) -> None:
         super().__init__(model, solve_time)
@@ -74,13 +61,14 @@ class Pomcp(Planner):
         if particles < 1:
             raise UsageError(f"particles must be at least 1, not {particles!r}.")
         self.time, self.sims, self.exploration, self.particles = time, sims, exploration, particles
+        self.leaves = checked_leaves(leaves)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The budget, c, the number of particles, and the time to prepare."""
+        """The budget, c, the number of particles, how leaves are valued, and the time to prepare."""
         return {
             "time": self.time, "sims": self.sims, "exploration": self.exploration, "particles": self.particles,
-            "solve_time": self.solve_time,
+            "leaves": self.leaves, "solve_time": self.solve_time,
         }  # fmt: skip
 
     def _prepare(self) -> None:
@@ -93,13 +81,14 @@ class Pomcp(Planner):
             self.view = self.belief.view
         self.c = self._exploration_constant()
         self._settings = SearchSettings(
-            c=float(self.c), gamma=float(self.model.discount), search_depth=self.model.episode_horizon
-        )
+            c=float(self.c), gamma=float(self.model.discount), search_depth=self.model.episode_horizon,
+            leaves=leaf_values(self.model, self.leaves, self._deadline),
+        )  # fmt: skip
         steps = memory.capacity(
             _FIRST_STEPS, 8 * model.x_words + 12, "first steps of simulations", share=_FIRST_STEPS_SHARE
         )
         self._first_steps = allocate_first_steps(model, 1 if self.exact else steps)
-        self._tree = allocate_tree(model, memory.size(self._first_steps))
+        self._tree = allocate_tree(model, memory.size(self._first_steps, self._settings))
         self._simulation = allocate_simulation(model, self._settings.search_depth)
         self._forget(0)
         self._start()
@@ -133,14 +122,14 @@ class Pomcp(Planner):
         tree, model, simulation = self._tree, self.belief.kernel_model, self._simulation
         if self._root < 0 or crowded(tree):
             self._plant()
-        tree.counts[SIMULATIONS:] = 0
+        tree.nodes.counts[SIMULATIONS:] = 0
         particles, b = simulation.theta, np.zeros(0)
         if self.exact:
             b = self.belief.probabilities
         else:
             particles = self._filter.draws
         root = SearchRoot(node=self._root, s=self.s.reshape(1, -1), b=b, particles=particles)
-        while (count := clock.portion(int(tree.counts[SIMULATIONS]))) > 0:
+        while (count := clock.portion(int(tree.nodes.counts[SIMULATIONS]))) > 0:
             search(model, tree, root, simulation, self._first_steps, self._settings, count)
             self.view.raise_fault()
 
@@ -153,19 +142,19 @@ class Pomcp(Planner):
         self.view.raise_fault()
 
     def _decision(self) -> Decision:
-        tree = self._tree
-        pairs = slice(int(tree.first[self._root]), int(tree.first[self._root] + tree.pairs[self._root]))
-        q, tries, actions = tree.value[pairs].copy(), tree.tries[pairs].copy(), tree.action[pairs].copy()
+        nodes = self._tree.nodes
+        pairs = slice(int(nodes.first[self._root]), int(nodes.first[self._root] + nodes.pairs[self._root]))
+        q, tries, actions = nodes.value[pairs].copy(), nodes.tries[pairs].copy(), nodes.action[pairs].copy()
         q[tries == 0] = -np.inf  # nothing is known of them
         zero = np.zeros(len(q))
-        notes = ("the search ran out of space for new histories",) if tree.counts[FULL] else ()
+        notes = ("the search ran out of space for new histories",) if nodes.counts[FULL] else ()
         return Decision(
             action=choose(actions, q),
             solution=Solution(
                 solver="POMCP", actions=actions, q=q, bonus_part=zero, mean_reward=zero, mean_bonus=zero,
-                states=int(tree.counts[NODES]), visits=tries.astype(np.int32),
-                simulations=int(tree.counts[SIMULATIONS]), steps=int(tree.counts[STEPS]),
-                deepest=int(tree.counts[DEEPEST]),
+                states=int(nodes.counts[NODES]), visits=tries.astype(np.int32),
+                simulations=int(nodes.counts[SIMULATIONS]), steps=int(nodes.counts[STEPS]),
+                deepest=int(nodes.counts[DEEPEST]),
             ),
             action_names=self.model.actions,
             notes=notes + self.belief.notes,
@@ -178,7 +167,7 @@ class Pomcp(Planner):
             super()._advance(a, y, o)
         else:
             steps = self._first_steps
-            logged = min(int(self._tree.counts[LOGGED]), len(steps.action)) if self._root >= 0 else 0
+            logged = min(int(self._tree.nodes.counts[LOGGED]), len(steps.action)) if self._root >= 0 else 0
             same = (steps.action[:logged] == a) & (steps.o[:logged] == o) & (steps.y[:logged] == y).all(axis=1)
             self._filter._advance(before, a, y, o, steps.particle[:logged][same])
             self._x = y.copy()
