@@ -15,8 +15,10 @@ from pomdplite.planners.base import ActionValue, Decision, Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.despot.planner import Despot
 from pomdplite.planners.mean_mdp import MeanMdp
+from pomdplite.planners.pft_dpw.planner import PftDpw
 from pomdplite.planners.plus.planner import PomdpLitePlus
 from pomdplite.planners.pomcp.planner import Pomcp, PomcpExact
+from pomdplite.planners.pomcpow.planner import Pomcpow
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
 from pomdplite.planners.sarsop.planner import Sarsop
@@ -29,6 +31,8 @@ _KINDS: tuple[type[Planner], ...] = (
     Sarsop,
     Pomcp,
     PomcpExact,
+    Pomcpow,
+    PftDpw,
     Despot,
     BayesOptimal,
 )
@@ -41,9 +45,11 @@ __all__ = [
     "Decision",
     "Despot",
     "MeanMdp",
+    "PftDpw",
     "Planner",
     "Pomcp",
     "PomcpExact",
+    "Pomcpow",
     "PomdpLite",
     "PomdpLitePlus",
     "Qmdp",
