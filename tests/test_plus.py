@@ -174,7 +174,7 @@ def test_invalid_parameters_are_refused(wrong):
 
 
 def test_merging_keeps_probabilities_and_separates_what_differs():
-    momdp = momdp_form(pl.LightDark())
+    momdp = momdp_form(pl.LightDarkBins())
     distinct = momdp.reachable.distinct
     whole, merged = (outcome_rows(distinct, momdp.joint.size, merge) for merge in (False, True))
     for step in range(len(whole.first) - 1):
@@ -219,7 +219,7 @@ def test_weak_evidence_is_not_merged_away():
 
 
 def test_merging_costs_little_and_promises_no_more():
-    model = pl.LightDark()
+    model = pl.LightDarkBins()
     momdp = momdp_form(model)
     corner = full_information_values(momdp, model.discount)
     outcomes = [len(group_outcomes(momdp, corner, model.discount, merge=merge).pair) for merge in (False, True)]

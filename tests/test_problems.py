@@ -106,8 +106,8 @@ def test_bits_are_counted_and_the_lowest_is_found(word):
 # ---------------------------------------------------------------------- Light-Dark
 
 
-def test_light_dark_reads_exactly_at_the_light_and_worse_with_distance():
-    model = pl.LightDark()
+def test_light_dark_in_bins_reads_exactly_at_the_light_and_worse_with_distance():
+    model = pl.LightDarkBins()
     plain, right = model.compiled_form.interpreted, model.action_index("right-1")
     for start, shift, within_half in ((0, 10, 1.0), (0, 11, math.erf(0.5 / 2**0.5)), (5, -20, math.erf(0.02 / 2**0.5))):
         z = plain.observation(model.state_record((shift, False)), model.hidden.record([start + 30]), right)
@@ -116,8 +116,8 @@ def test_light_dark_reads_exactly_at_the_light_and_worse_with_distance():
         assert abs(z[model.observation_index(near)] - within_half) < 1e-4  # noise of 0.0001 everywhere
 
 
-def test_light_dark_tells_the_light_from_a_reading_that_only_rounds_to_it():
-    model = pl.LightDark()
+def test_light_dark_in_bins_tells_the_light_from_a_reading_that_only_rounds_to_it():
+    model = pl.LightDarkBins()
     plain, right = model.compiled_form.interpreted, model.action_index("right-1")
     z = plain.observation(model.state_record((9, False)), model.hidden.record([30]), right)
     density = math.exp(-0.5) / (2 * math.pi) ** 0.5  # of a reading of 10 at position 9
@@ -125,8 +125,8 @@ def test_light_dark_tells_the_light_from_a_reading_that_only_rounds_to_it():
     assert z[model.observation_index("10")] > 0.2
 
 
-def test_light_dark_rewards_and_rules():
-    model = pl.LightDark()
+def test_light_dark_in_bins_rewards_and_rules():
+    model = pl.LightDarkBins()
     plain, stop, right = model.compiled_form.interpreted, *map(model.action_index, ("stop", "right-1"))
     x, there, elsewhere = model.state_record((-7, False)), model.hidden.record([37]), model.hidden.record([36])
     assert [plain.reward(x, theta, a) for theta in (there, elsewhere) for a in (stop, right)] == [100, -1, -100, -1]
@@ -142,8 +142,8 @@ def test_light_dark_rewards_and_rules():
         assert [name for a, name in enumerate(model.actions) if plain.legal(x, a)] == legal.split()
 
 
-def test_light_dark_is_drawn_with_the_belief_over_positions():
-    model = pl.LightDark()
+def test_light_dark_in_bins_is_drawn_with_the_belief_over_positions():
+    model = pl.LightDarkBins()
     belief = np.zeros(61)
     belief[22 + 30] = 1.0
     for shift, mark in ((-22, "G"), (-12, "L")):
@@ -153,9 +153,9 @@ def test_light_dark_is_drawn_with_the_belief_over_positions():
     assert drawn[-1].endswith("likeliest position 10 (100 %)")
 
 
-def test_light_dark_with_a_known_start_is_worth_the_shortest_walk():
+def test_light_dark_in_bins_with_a_known_start_is_worth_the_shortest_walk():
     """QMDP's value of a first move is the mean over all starts of what the shortest walk to 0 earns."""
-    model = pl.LightDark()
+    model = pl.LightDarkBins()
     planner = pl.Qmdp(model)
     planner.reset()
     decision = planner.decide()

@@ -62,7 +62,17 @@ from pomdplite.planners import (
     load_planner,
     make_planner,
 )
-from pomdplite.problems import PROBLEMS, Battleship, Grasp, LightDark, Pendulum, RockSample, Tiger, make_model
+from pomdplite.problems import (
+    PROBLEMS,
+    Battleship,
+    Grasp,
+    LightDark,
+    LightDarkBins,
+    Pendulum,
+    RockSample,
+    Tiger,
+    make_model,
+)
 from pomdplite.rng import uniform
 from pomdplite.views.plots import plot
 from pomdplite.views.tables import tables
@@ -96,6 +106,7 @@ __all__ = [
     "Hidden",
     "ImpossibleObservationError",
     "LightDark",
+    "LightDarkBins",
     "LogNormal",
     "MdpSet",
     "MeanMdp",

@@ -3,7 +3,8 @@
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import files_loaded_once, load_model, source_digest
 from pomdplite.problems.grasp.rules import Grasp
-from pomdplite.problems.light_dark import LightDark
+from pomdplite.problems.light_dark.bins import LightDarkBins
+from pomdplite.problems.light_dark.rules import LightDark
 from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.registry import PROBLEMS, ProblemEntry, is_own, make_model
 from pomdplite.problems.rocksample.rules import RockSample
@@ -14,6 +15,7 @@ __all__ = [
     "Battleship",
     "Grasp",
     "LightDark",
+    "LightDarkBins",
     "Pendulum",
     "ProblemEntry",
     "RockSample",

@@ -10,7 +10,8 @@ from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import load_model
 from pomdplite.problems.grasp.robots import grasp_gantry, grasp_jaco
 from pomdplite.problems.grasp.rules import Grasp
-from pomdplite.problems.light_dark import LightDark
+from pomdplite.problems.light_dark.bins import LightDarkBins
+from pomdplite.problems.light_dark.rules import LightDark
 from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
@@ -40,6 +41,7 @@ def _board_maker(size: int, ships: int) -> Callable[[], Model]:
 PROBLEMS: dict[str, ProblemEntry] = {
     "tiger": ProblemEntry(Tiger, "one-shot Tiger: listen at two doors, open the one without the tiger"),
     "light-dark": ProblemEntry(LightDark, "1-D Light-Dark: read the position near the light, then stop at 0"),
+    "light-dark-bins": ProblemEntry(LightDarkBins, "1-D Light-Dark with readings in bins, instead of real numbers"),
     "pendulum": ProblemEntry(Pendulum, "swing up a pendulum of unknown mass, with noise, and hold it there"),
     **{
         f"rocksample-{name}": ProblemEntry(

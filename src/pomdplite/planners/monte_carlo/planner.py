@@ -100,7 +100,7 @@ class WideningPlanner(Planner):
         self._settings = WideningSettings(
             c=float(self._exploration_constant()),
             gamma=float(self.model.discount),
-            search_depth=min(horizon, self.search_depth or self.model.search_depth or horizon),
+            search_depth=min(horizon, self.search_depth or horizon),
             k_action=math.inf if self.k_action is None else float(self.k_action),
             alpha_action=0.0 if self.k_action is None else float(self.alpha_action),
             k_observation=float(self.k_observation),

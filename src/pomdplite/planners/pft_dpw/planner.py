@@ -30,7 +30,7 @@ class PftDpw(WideningPlanner):
                        an action with N tries has up to k N^α + 1 outcomes in the tree
     k_action, alpha_action
                        a node with N visits considers k N^α + 1 actions; default: all
-    search_depth       steps that the search looks ahead; default: the model's own, or to the end of the episode
+    search_depth       steps that the search looks ahead; default: to the end of the episode
     leaves             the value of a new leaf: "full-information", "heuristic", "rollouts", or "auto"
                        (monte_carlo/leaves.py)
     particles          draws of θ in the planner's own belief, if θ cannot be listed and has more than two numbers

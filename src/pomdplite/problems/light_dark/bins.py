@@ -20,20 +20,18 @@ import numpy as np
 from pomdplite.compile.jit import Floats
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden, State
+from pomdplite.problems.light_dark.drawing import GOAL, LIGHT, drawn, painted
 
 MOVES = (-10, -1, 0, 1, 10)
 STOP = 2
-FARTHEST, LIGHT, GOAL = 30, 10, 0  # the start is at most FARTHEST from 0
+FARTHEST = 30  # of the start from 0
 LEAST, MOST = GOAL - FARTHEST, LIGHT + FARTHEST  # shifts; beyond them goal and light are behind the robot
 WEST, EAST = LEAST - FARTHEST, MOST + FARTHEST  # the ends of the line
 LOWEST, HIGHEST = -80, 80  # readings; those beyond count as these
 NARROW = 0.001  # a reading this close to the light is told apart from others that round to the same number
-_BLOCKS = " ▁▂▃▄▅▆▇█"
-_ROWS = 4  # of a drawing
-_DARK, _BLUE, _GREEN = "#454b57", "#1f5fbf", "#2c8a3c"
 
 
-class LightDark(Model):
+class LightDarkBins(Model):
     """Stop at 0 on a line. After each move the robot reads its position: exactly at the light at 10, poorly elsewhere.
 
     The noise of a reading is normal, with the distance to the light as its standard deviation. Stopping ends the
@@ -46,6 +44,7 @@ class LightDark(Model):
     observations = (*(str(reading) for reading in range(LOWEST, HIGHEST + 1)), "light")
     discount = 0.95
     horizon = 100
+    return_range = 100.0
 
     def __init__(self) -> None:
         self.moves = np.array(MOVES)
@@ -86,31 +85,17 @@ class LightDark(Model):
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
         """Draw the probability of every two positions as a bar, over a scale with the goal and the light."""
-        p = np.zeros(EAST - WEST + 1)
-        p[x.shift - LEAST : x.shift - LEAST + len(marginals[0])] = marginals[0]
-        bars = np.append(p, 0.0).reshape(-1, 2).sum(axis=1)  # two positions a column
-        heights = np.round(8 * _ROWS * bars / bars.max()).astype(int)  # in eighths of a row
-        heights[(heights == 0) & (bars >= 0.005)] = 1  # visible from half a per cent on
-        lines = ["".join(_BLOCKS[min(8, max(0, h - 8 * row))] for h in heights) for row in reversed(range(_ROWS))]
-        scale = ["─"] * len(bars)
-        scale[(GOAL - WEST) // 2], scale[(LIGHT - WEST) // 2] = "G", "L"
-        ticks = "".join(f"{tick:<10}" for tick in range(WEST, EAST + 1, 20))
-        best = int(p.argmax())
-        likely = f"G goal, L light; likeliest position {WEST + best} ({100 * p[best]:.0f} %)"
-        over = ", stopped" if x.over else ""
-        return "\n".join([*lines, "".join(scale), ticks.rstrip(), likely + over])
+        return drawn(self._positions(x, marginals), WEST, bool(x.over))
 
     def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:
         """Paint the probability of every position, on a background that is bright where readings are good."""
-        distance = np.abs(np.arange(WEST, EAST + 1) - LIGHT)
-        top, ends = 1.25 * float(marginals[0].max()), (WEST - 0.5, EAST + 0.5)
-        axes.imshow(distance[None], cmap="cividis_r", aspect="auto", alpha=0.5, extent=(*ends, 0, top))
-        axes.bar(np.arange(-FARTHEST, FARTHEST + 1) + int(x.shift), marginals[0], width=1.0, color=_BLUE)
-        for place, name, color, side in ((GOAL, "goal ", _GREEN, "right"), (LIGHT, " light", _DARK, "left")):
-            axes.axvline(place, color=color, ls="--", lw=1)
-            axes.text(place, 0.97 * top, name, color=color, ha=side, va="top")
-        axes.set(xlim=ends, ylim=(0, top), xlabel="position", ylabel="probability")
-        axes.set_title("stopped" if x.over else "", fontsize=9)
+        painted(axes, self._positions(x, marginals), WEST, bool(x.over))
+
+    def _positions(self, x: Any, marginals: list[Floats]) -> Floats:
+        """The belief over present positions."""
+        p = np.zeros(EAST - WEST + 1)
+        p[x.shift - LEAST : x.shift - LEAST + len(marginals[0])] = marginals[0]
+        return p
 
 
 def reading_probabilities(position: int) -> Floats:
