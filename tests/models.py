@@ -110,6 +110,18 @@ def best_value(m: Tables, belief: dict[tuple[int, int], float], x: int) -> float
     return best
 
 
+def action_values(m: Tables) -> dict[int, float]:
+    """Q of each legal first action, by recursion over beliefs."""
+    b, found = start(m), {}
+    for a in np.flatnonzero(m.legal[0]):
+        value = sum(p * m.r[0, now, a] for (_, now), p in b.items())
+        for (y, _), cell in outcomes(m, b, 0, a).items():
+            chance = sum(cell.values())
+            value += m.discount * chance * best_value(m, {k: p / chance for k, p in cell.items()}, y)
+        found[int(a)] = value
+    return found
+
+
 def internal_mdp(m: Tables, beta: float) -> tuple[float, dict[int, float]]:
     """Return value and Q of the internal-reward MDP at the start and the prior, from Definition 1 and Equation 2 as
     written: posteriors by Bayes' rule, their L1 distance to the prior, value iteration over (x, map of θ)."""

@@ -21,7 +21,7 @@ from pomdplite.planners import PLANNERS
 
 CALL = 20e-6  # seconds that a call of a Python function takes, about
 LOOK = 200e-6  # seconds between two looks at the clock, at least
-SEARCHING = ("pomdp-lite", "pomdp-lite-plus", "mean-mdp", "pomcp", "pomcp-exact", "despot")
+SEARCHING = ("pomdp-lite", "pomdp-lite-plus", "mean-mdp", "pomcp", "pomcp-exact", "pomcpow", "pft-dpw", "despot")
 
 
 class CallClock:

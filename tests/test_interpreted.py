@@ -17,6 +17,7 @@ from pomdplite.testing import planner_conforms, problem_conforms
 
 BUDGETS = {
     "pomcp": {"sims": 80, "particles": 8}, "pomcp-exact": {"sims": 80}, "despot": {"sims": 2, "scenarios": 4},
+    "pomcpow": {"sims": 80}, "pft-dpw": {"sims": 80},
     "sarsop": {"solve_trials": 2}, "pomdp-lite-plus": {"sims": 3, "solve_trials": 3},
     "bayes-optimal": {"search_depth": 2},
 }

@@ -16,6 +16,8 @@ SMALL = {"tiger": pl.Tiger, "rocksample-2": lambda: pl.RockSample(2, [(0, 1), (1
 COUNTED = {
     "pomcp": {"sims": 400},
     "pomcp-exact": {"sims": 400},
+    "pomcpow": {"sims": 400},
+    "pft-dpw": {"sims": 400},
     "despot": {"sims": 30, "scenarios": 50},
     "sarsop": {"solve_trials": 60},
     "pomdp-lite-plus": {"sims": 20, "solve_trials": 60},

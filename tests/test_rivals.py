@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import ChangingParts, Parts, Tables, best_value, outcomes, start, tables
+from models import ChangingParts, Parts, Tables, action_values, tables
 
 import pomdplite as pl
 from pomdplite.compile import abi
@@ -61,18 +61,6 @@ def test_full_information_values_of_components_are_those_of_their_product(kind, 
     whole.prepare()
     root, there = momdp.reachable.find(momdp.view.root()), whole.reachable.find(whole.view.root())
     np.testing.assert_allclose(values[root], whole.upper[there], atol=1e-6)
-
-
-def action_values(m: Tables) -> dict[int, float]:
-    """Q of each legal first action, by recursion over beliefs."""
-    b, found = start(m), {}
-    for a in np.flatnonzero(m.legal[0]):
-        value = sum(p * m.r[0, now, a] for (_, now), p in b.items())
-        for (y, _), cell in outcomes(m, b, 0, a).items():
-            chance = sum(cell.values())
-            value += m.discount * chance * best_value(m, {k: p / chance for k, p in cell.items()}, y)
-        found[int(a)] = value
-    return found
 
 
 def qmdp_and_despot_come_close(m: Tables) -> None:

@@ -10,8 +10,11 @@
                         N(h) ← N(h) + 1,  N(ha) ← N(ha) + 1,  Q(ha) ← Q(ha) + (total − Q(ha)) / N(ha)
 
 A state s is (x, θ), and x is observed: in place of o stands the outcome (y, z) of next state and observation, in place
-of s' the value θ' in y, and in place of Z the weight p(y | x, θ, a) p(z | y, θ', a). With few possible outcomes all are
-in the tree, and the search is POMCP's with a belief in every history.
+of s' the value θ' in y, and in place of Z the weight p(y | x, θ, a) p(z | y, θ', a).
+
+Where outcomes repeat, one thing differs: the simulation goes on from an outcome that is drawn in proportion to M(hao)
+even while there is room for more. The paper lets it go on from its own outcome, which with readings is always new. An
+outcome that repeats would then collect the values of θ that led to it, and weigh them by their likelihood once more.
 """
 
 from pomdplite.compile import abi
@@ -78,7 +81,7 @@ def simulate(model: KernelModel, tree: ParticleTree, simulation: Simulation, set
                     break
                 tree.size[node], tree.room[node] = 0, 0
             count_outcome(wide, pair, node)
-        else:
+        if not new:
             node = draw_outcome(wide, pair, simulation.random)
         log_weight = outcome_log_weight(model, tree, node, simulation, a)
         arrive(model, simulation, a, wide.outcome, node, wide.o[node])
