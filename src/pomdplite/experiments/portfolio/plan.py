@@ -36,6 +36,7 @@ from pomdplite.worlds import ModelWorld, World
 log = logging.getLogger("pomdplite")
 
 CONTENDERS = ("pomdp-lite-plus", "sarsop", "pomdp-lite", "qmdp", "despot", "pomcp")  # the first wins a tie
+REAL_CONTENDERS = ("pft-dpw", "pomcpow")  # after them, on models with noise or readings
 SECONDS = 30.0
 _LONGEST = 1e6  # seconds
 _VERSION = 2  # of the race: what is kept on disk from another one does not count
@@ -157,7 +158,7 @@ class _Field:
         task, clock = self.task, self.task.clock
         check_before_planning(task.model)
         self.yardsticks = yardsticks(task.model, work=10 * CHEAP, deadline=Deadline(_BOUNDING * task.seconds, clock))
-        titles = [title for title in CONTENDERS if title in PLANNERS]
+        titles = _titles(task.model)
         for later, title in zip(reversed(range(len(titles))), titles, strict=True):
             if self.proven is not None:
                 self._leave_out(title, f"not raced, since {self.contenders[0].title} is proven to be as good")
@@ -214,12 +215,18 @@ class _Field:
         self.left_out.append(Standing(title, reason=reason))
 
 
+def _titles(model: Model) -> list[str]:
+    """The planners that are raced, if they can handle the model."""
+    real = REAL_CONTENDERS if model.compiled_form.kernel_view().real else ()
+    return [title for title in (*CONTENDERS, *real) if title in PLANNERS]
+
+
 def _path(task: _Task) -> Path | None:
     """The file of the choice; None if it cannot be kept."""
     digest, folder = model_digest(task.model), cache_folder()
     if digest is None or folder is None:
         return None
-    model, able = task.model, [title for title in CONTENDERS if title in PLANNERS]
+    model, able = task.model, _titles(task.model)
     budget = Budget.of(task.time, task.sims)
     settings = [model.beta, model.exploration, model.search_depth, model.return_range, model.episode_horizon]
     depends = repr((_VERSION, digest, float(model.discount), settings, able, task.seconds, budget, task.seed,
