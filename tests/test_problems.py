@@ -171,6 +171,46 @@ def test_light_dark_in_bins_with_a_known_start_is_worth_the_shortest_walk():
             assert abs(row.q - expected) < 1e-6, row.name
 
 
+def test_light_dark_is_the_published_model():
+    """Sunberg and Kochenderfer 2018: start uniform on −30 … 30, walls at ±60, Normal(s, |s − 10| + 0.0001)."""
+    model = pl.LightDark()
+    plain, x = model.compiled_form.interpreted, model.initial_state()
+    prior = dict(zip(range(-60, 61), model.hidden.components[0].prior, strict=True))
+    assert all(abs(p - (1 / 61 if abs(position) <= 30 else 0.0)) < 1e-12 for position, p in prior.items())
+
+    def at(position):
+        return model.hidden.record([position + 60])
+
+    moved = {
+        (start, name): plain.evolve(x, at(start), model.action_index(name)).position
+        for start in (-55, 0, 58)
+        for name in model.actions
+    }
+    assert [moved[0, name] for name in model.actions] == [-10, -1, 0, 1, 10]
+    assert moved[-55, "left-10"] == -60 and moved[58, "right-10"] == 60 and moved[58, "right-1"] == 59
+    stop, right = map(model.action_index, ("stop", "right-1"))
+    assert [plain.reward(x, at(p), a) for p in (0, 1) for a in (stop, right)] == [100, -1, -100, -1]
+    ((over, _),) = plain.transition(x, at(0), stop)
+    assert plain.terminal(over) and model.success(over, at(0)) and not model.success(over, at(1))
+    world, readings = pl.ModelWorld(model), []
+    for episode in range(400):
+        world.reset(1, episode)
+        o = world.step(right).o
+        readings.append((float(o["position"]) - world.theta.position) / (abs(world.theta.position - 10) + 0.0001))
+    assert abs(np.mean(readings)) < 4 / 20 and abs(np.std(readings) - 1) < 4 / math.sqrt(800)
+
+
+def test_light_dark_is_drawn_with_the_belief_over_present_positions():
+    model = pl.LightDark()
+    belief = pl.CategoricalBelief(model)
+    x = model.initial_state()
+    belief.update(x, "right-10", x, {"position": 10.00005})  # only the light reads like this
+    drawn = model.draw(x, belief.marginals()).splitlines()
+    bar = [row.index("█") for row in drawn if "█" in row]
+    assert len(bar) > 1 and set(bar) == {drawn[len(bar)].index("L")}
+    assert "likeliest position 10 (" in drawn[-1]
+
+
 # ---------------------------------------------------------------------- names and files
 
 
