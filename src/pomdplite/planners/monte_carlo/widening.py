@@ -44,7 +44,7 @@ class WideningSettings(NamedTuple):
     leaves: LeafValues
 
 
-class WideningTree(NamedTuple):
+class OutcomeTree(NamedTuple):
     """Histories, their actions, and the outcomes of these."""
 
     nodes: SearchNodes
@@ -57,9 +57,9 @@ class WideningTree(NamedTuple):
     drawn: Ints  # [pair] Σ_o M(hao)
 
 
-def allocate_widening_tree(model: KernelModel, nodes: int, pairs: int) -> WideningTree:
+def allocate_outcome_tree(model: KernelModel, nodes: int, pairs: int) -> OutcomeTree:
     """Space for so many nodes and pairs."""
-    return WideningTree(
+    return OutcomeTree(
         nodes=allocate_nodes(nodes, pairs),
         outcome=np.zeros((nodes, model.x_words + model.z_words), np.uint64),
         o=np.zeros(nodes, np.int32),
@@ -72,7 +72,7 @@ def allocate_widening_tree(model: KernelModel, nodes: int, pairs: int) -> Wideni
 
 
 @inlined
-def open_node(model: KernelModel, tree: WideningTree, node: int, simulation: Simulation) -> None:
+def open_node(model: KernelModel, tree: OutcomeTree, node: int, simulation: Simulation) -> None:
     """Give the last node, which the simulation has reached, its actions."""
     abi.preferred(model, simulation.x, 0, simulation.memory, 1, simulation.preferred)
     list_actions(model, tree.nodes, node, simulation.x, simulation.preferred)
@@ -81,21 +81,21 @@ def open_node(model: KernelModel, tree: WideningTree, node: int, simulation: Sim
 
 
 @inlined
-def choose_pair(tree: WideningTree, node: int, settings: WideningSettings, random: Words) -> int:
+def choose_pair(tree: OutcomeTree, node: int, settings: WideningSettings, random: Words) -> int:
     """ActionProgWiden(h)."""
     most = settings.k_action * float(tree.nodes.visits[node]) ** settings.alpha_action
     return ucb1_pair(tree.nodes, node, settings.c, most, random)
 
 
 @inlined
-def widens(tree: WideningTree, pair: int, settings: WideningSettings) -> bool:
+def widens(tree: OutcomeTree, pair: int, settings: WideningSettings) -> bool:
     """Whether the next outcome is a new draw: |C(ha)| ≤ k_o N(ha)^α_o."""
     tries = float(tree.nodes.tries[pair])
     return tree.children[pair] <= settings.k_observation * tries**settings.alpha_observation
 
 
 @inlined
-def find_outcome(tree: WideningTree, pair: int, y: Words, i: int, o: int) -> int:
+def find_outcome(tree: OutcomeTree, pair: int, y: Words, i: int, o: int) -> int:
     """The node in C(ha) with y[i], its reading, and o; -1 if there is none."""
     node = tree.child[pair]
     while node >= 0:
@@ -110,7 +110,7 @@ def find_outcome(tree: WideningTree, pair: int, y: Words, i: int, o: int) -> int
 
 
 @inlined
-def add_outcome(model: KernelModel, tree: WideningTree, pair: int, y: Words, i: int, o: int) -> int:
+def add_outcome(model: KernelModel, tree: OutcomeTree, pair: int, y: Words, i: int, o: int) -> int:
     """C(ha) ← C(ha) ∪ {(y[i], o)}: its node, still without actions; -1 if there is no space."""
     node = add_node(model, tree.nodes)
     if node >= 0:
@@ -123,7 +123,7 @@ def add_outcome(model: KernelModel, tree: WideningTree, pair: int, y: Words, i: 
 
 
 @inlined
-def draw_outcome(tree: WideningTree, pair: int, random: Words) -> int:
+def draw_outcome(tree: OutcomeTree, pair: int, random: Words) -> int:
     """The node of an outcome in C(ha), with probability M(hao) / Σ_o M(hao)."""
     node = tree.child[pair]
     left = uniform(random) * tree.drawn[pair] - tree.times[node]
@@ -134,7 +134,7 @@ def draw_outcome(tree: WideningTree, pair: int, random: Words) -> int:
 
 
 @inlined
-def count_outcome(tree: WideningTree, pair: int, node: int) -> None:
+def count_outcome(tree: OutcomeTree, pair: int, node: int) -> None:
     """M(hao) ← M(hao) + 1."""
     tree.times[node] += 1
     tree.drawn[pair] += 1

@@ -19,12 +19,12 @@ from pomdplite.mdp.outcomes import present_row
 from pomdplite.mdp.sampling import draw_hidden, pick_from
 from pomdplite.mdp.weighing import observation_log_probability, transition_log_probability
 from pomdplite.planners.monte_carlo.simulation import SearchRoot, Simulation, draw_state
-from pomdplite.planners.pft_dpw.tree import BeliefTree
+from pomdplite.planners.pft_dpw.tree import FilterTree
 from pomdplite.rng import uniform
 
 
 @inner
-def set_root_rewards(model: KernelModel, tree: BeliefTree, root: SearchRoot) -> None:
+def set_root_rewards(model: KernelModel, tree: FilterTree, root: SearchRoot) -> None:
     """R(b, x, a) of the real history for every action that is legal there."""
     for a in range(model.actions):
         tree.root_reward[a] = 0.0
@@ -37,7 +37,7 @@ def set_root_rewards(model: KernelModel, tree: BeliefTree, root: SearchRoot) -> 
 
 
 @inlined
-def draw_from_belief(model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Simulation, node: int) -> None:
+def draw_from_belief(model: KernelModel, tree: FilterTree, root: SearchRoot, simulation: Simulation, node: int) -> None:
     """s ∈ b: continue the simulation from a node, with a θ drawn from its belief."""
     if node == 0:
         draw_state(model, root, simulation)
@@ -50,7 +50,7 @@ def draw_from_belief(model: KernelModel, tree: BeliefTree, root: SearchRoot, sim
 
 
 @inlined
-def draw_theta(tree: BeliefTree, simulation: Simulation, node: int) -> None:
+def draw_theta(tree: FilterTree, simulation: Simulation, node: int) -> None:
     """Draw θ from the particles of a node."""
     first = node * tree.log.shape[0]
     place = first + pick_from(tree.weight, first, tree.size[node], uniform(simulation.random))
@@ -59,7 +59,7 @@ def draw_theta(tree: BeliefTree, simulation: Simulation, node: int) -> None:
 
 
 @inner
-def draw_root_particles(model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Simulation) -> None:
+def draw_root_particles(model: KernelModel, tree: FilterTree, root: SearchRoot, simulation: Simulation) -> None:
     """The particles of node 0: all values if there are at most m, else m draws, the simulation's θ among them."""
     m, none, possible = tree.log.shape[0], model.offsets.shape[0] - 2, 0
     if none == 1:
@@ -89,7 +89,7 @@ def draw_root_particles(model: KernelModel, tree: BeliefTree, root: SearchRoot, 
 
 
 @inlined
-def list_root_particles(model: KernelModel, tree: BeliefTree, root: SearchRoot) -> None:
+def list_root_particles(model: KernelModel, tree: FilterTree, root: SearchRoot) -> None:
     """Every value of θ that the belief holds possible, with its probability."""
     k = 0
     for row in range(model.offsets[0], model.offsets[1]):
@@ -104,7 +104,7 @@ def list_root_particles(model: KernelModel, tree: BeliefTree, root: SearchRoot) 
 
 @inner
 def filter_particles(
-    model: KernelModel, tree: BeliefTree, simulation: Simulation, node: int, child: int, a: int
+    model: KernelModel, tree: FilterTree, simulation: Simulation, node: int, child: int, a: int
 ) -> None:  # fmt: skip
     """b' and r: weigh the particles of a node, from which a led to the outcome of the child. x is the simulation's."""
     out, wide, m = simulation.outcomes, tree.wide, tree.log.shape[0]
@@ -128,7 +128,7 @@ def filter_particles(
 
 
 @inlined
-def keep_possible(tree: BeliefTree, child: int, count: int, highest: float) -> None:
+def keep_possible(tree: FilterTree, child: int, count: int, highest: float) -> None:
     """Normalise the weights of a new belief, and drop particles without weight."""
     first, kept, total = child * tree.log.shape[0], 0, 0.0
     for k in range(count):

@@ -14,7 +14,7 @@ from pomdplite.planners.monte_carlo.nodes import SearchNodes
 from pomdplite.planners.monte_carlo.planner import WideningPlanner
 from pomdplite.planners.monte_carlo.simulation import SearchRoot
 from pomdplite.planners.pft_dpw.search import plant, search
-from pomdplite.planners.pft_dpw.tree import allocate_belief_tree
+from pomdplite.planners.pft_dpw.tree import allocate_filter_tree
 
 M = 20
 K_OBSERVATION, ALPHA_OBSERVATION = 4.0, 1 / 10
@@ -72,7 +72,7 @@ class PftDpw(WideningPlanner):
         return super().parameters | {"m": self.m}
 
     def _allocate(self, held: int) -> SearchNodes:
-        self._tree = allocate_belief_tree(self.belief.kernel_model, self.m, held)
+        self._tree = allocate_filter_tree(self.belief.kernel_model, self.m, held)
         return self._tree.wide.nodes
 
     def _plant(self, root: SearchRoot) -> None:

@@ -33,13 +33,13 @@ from pomdplite.planners.pft_dpw.filter import (
     filter_particles,
     set_root_rewards,
 )
-from pomdplite.planners.pft_dpw.tree import BeliefTree
+from pomdplite.planners.pft_dpw.tree import FilterTree
 
 _NO_SPACE = -1
 
 
 @kernel
-def plant(model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Simulation) -> None:
+def plant(model: KernelModel, tree: FilterTree, root: SearchRoot, simulation: Simulation) -> None:
     """A new tree with the real history as its only node."""
     draw_state(model, root, simulation)
     tree.wide.nodes.counts[:] = 0
@@ -49,7 +49,7 @@ def plant(model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Si
 
 @kernel
 def search(
-    model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Simulation, settings: WideningSettings,
+    model: KernelModel, tree: FilterTree, root: SearchRoot, simulation: Simulation, settings: WideningSettings,
     simulations: int,
 ) -> None:  # fmt: skip
     """Run simulations, until the model has a fault."""
@@ -62,7 +62,7 @@ def search(
 
 @inlined
 def simulate(
-    model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Simulation, settings: WideningSettings
+    model: KernelModel, tree: FilterTree, root: SearchRoot, simulation: Simulation, settings: WideningSettings
 ) -> None:  # fmt: skip
     """Simulate(b, 0) from the root, and the value of the belief where it leaves the tree."""
     wide, node, depth, new = tree.wide, 0, 0, False
@@ -87,7 +87,7 @@ def simulate(
 
 @inlined
 def next_belief(
-    model: KernelModel, tree: BeliefTree, root: SearchRoot, simulation: Simulation, node: int, pair: int, depth: int
+    model: KernelModel, tree: FilterTree, root: SearchRoot, simulation: Simulation, node: int, pair: int, depth: int
 ) -> tuple[int, bool]:  # fmt: skip
     """(b', r) ← G_PF(m)(b, a): the child, with its mean reward, and whether it is new."""
     wide, out, a = tree.wide, simulation.outcomes, int(tree.wide.nodes.action[pair])
@@ -115,7 +115,7 @@ def next_belief(
 
 @inlined
 def value_leaf(
-    model: KernelModel, tree: BeliefTree, simulation: Simulation, settings: WideningSettings, node: int, depth: int
+    model: KernelModel, tree: FilterTree, simulation: Simulation, settings: WideningSettings, node: int, depth: int
 ) -> tuple[int, float]:  # fmt: skip
     """The depth up to which a rollout has rewards, and the value there: the mean over the particles of a new belief."""
     if node != _NO_SPACE:

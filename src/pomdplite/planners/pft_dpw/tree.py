@@ -11,18 +11,18 @@ from pomdplite.planners.monte_carlo.nodes import NODE_LIMIT, PAIR_LIMIT
 from pomdplite.planners.monte_carlo.widening import (
     OUTCOME_BYTES,
     OUTCOME_PAIR_BYTES,
-    WideningTree,
-    allocate_widening_tree,
+    OutcomeTree,
+    allocate_outcome_tree,
 )
 
 
-class BeliefTree(NamedTuple):
+class FilterTree(NamedTuple):
     """Histories and their beliefs. Node 0 is the real history; its particles are drawn anew for each of its children.
 
     Particles of a node are in the places from m times its number on.
     """
 
-    wide: WideningTree
+    wide: OutcomeTree
     theta: Words  # [place, theta_words]
     weight: Floats  # [place] normalised
     size: Small  # [node] particles, at most m
@@ -32,7 +32,7 @@ class BeliefTree(NamedTuple):
     log: Floats  # [m] space for log weights
 
 
-def allocate_belief_tree(model: KernelModel, m: int, held: int) -> BeliefTree:
+def allocate_filter_tree(model: KernelModel, m: int, held: int) -> FilterTree:
     """Space for a tree, beside so many bytes; the operating system commits memory as it is used.
 
     Where the limit on memory is too low for all of it, every array is shorter in proportion.
@@ -42,8 +42,8 @@ def allocate_belief_tree(model: KernelModel, m: int, held: int) -> BeliefTree:
     node += 8 * (words + 1) * m + OUTCOME_PAIR_BYTES * pairs / NODE_LIMIT
     nodes = memory.capacity(NODE_LIMIT, node, "nodes of the search tree", held=held)
     pairs = max(int(pairs * (nodes / NODE_LIMIT)), 2 * model.actions)
-    return BeliefTree(
-        wide=allocate_widening_tree(model, nodes, pairs),
+    return FilterTree(
+        wide=allocate_outcome_tree(model, nodes, pairs),
         theta=np.zeros((m * nodes, words), np.uint64),
         weight=np.zeros(m * nodes),
         size=np.zeros(nodes, np.int32),

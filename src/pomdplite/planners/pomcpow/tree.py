@@ -16,8 +16,8 @@ from pomdplite.planners.monte_carlo.nodes import FULL, NODE_LIMIT, PAIR_LIMIT
 from pomdplite.planners.monte_carlo.widening import (
     OUTCOME_BYTES,
     OUTCOME_PAIR_BYTES,
-    WideningTree,
-    allocate_widening_tree,
+    OutcomeTree,
+    allocate_outcome_tree,
 )
 from pomdplite.rng import uniform
 
@@ -29,7 +29,7 @@ _MOST_RELATIVE_LOG = 600.0  # beyond that, sums of weights would overflow
 class ParticleTree(NamedTuple):
     """Histories and their particles."""
 
-    wide: WideningTree
+    wide: OutcomeTree
     first: Ints  # [node] its first particle in the pool
     size: Ints  # [node] how many it has
     room: Ints  # [node] for how many there is space
@@ -50,7 +50,7 @@ def allocate_particle_tree(model: KernelModel, held: int) -> ParticleTree:
     nodes = memory.capacity(NODE_LIMIT, node, "nodes of the search tree", held=held)
     pairs, places = max(int(pairs * (nodes / NODE_LIMIT)), 2 * model.actions), _PARTICLES_PER_NODE * nodes
     return ParticleTree(
-        wide=allocate_widening_tree(model, nodes, pairs),
+        wide=allocate_outcome_tree(model, nodes, pairs),
         first=np.zeros(nodes, np.int64),
         size=np.zeros(nodes, np.int64),
         room=np.zeros(nodes, np.int64),
