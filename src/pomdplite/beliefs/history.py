@@ -11,9 +11,9 @@ from pomdplite.mdp.sampling import History, history_log_probability
 from pomdplite.model.compiled import KernelView
 
 
-def empty_history(view: KernelView) -> History:
-    """A history without steps, with room for an episode."""
-    room, x_words = view.model.episode_horizon, view.kernel_model.x_words
+def empty_history(view: KernelView, room: int | None = None) -> History:
+    """A history without steps, with room for this many, by default for an episode."""
+    room, x_words = room or view.model.episode_horizon, view.kernel_model.x_words
     seen_words = x_words + view.kernel_model.z_words
     return History(
         x=np.zeros((room, x_words), np.uint64), a=np.zeros(room, np.int64),

@@ -1,7 +1,8 @@
 """check_model: call a model's functions at reachable (x, θ, a), and say what is wrong and where.
 
 The walk through the states is compiled (walk.py); where it meets a fault, the functions run once more as Python to
-explain it (step.py). At places drawn evenly from the walk, compiled and interpreted functions are compared. A function
+explain it (step.py). At places drawn evenly from the walk, compiled and interpreted functions are compared, and
+densities with draws (densities.py); the moves of a Population are tried on simulated histories (moves.py). A function
 must be defined for every θ at every reachable x, even where the history rules that θ out: planners evaluate them all.
 """
 
@@ -9,11 +10,14 @@ from typing import Any, NamedTuple
 
 from pomdplite.checking import remembered
 from pomdplite.checking.agreement import check_agreement
+from pomdplite.checking.densities import check_densities
 from pomdplite.checking.grid import check_grid
 from pomdplite.checking.hints import check_hints
+from pomdplite.checking.moves import check_moves
 from pomdplite.checking.probe import Probe
 from pomdplite.checking.report import CheckReport
 from pomdplite.checking.revealing import check_revealing
+from pomdplite.checking.significance import ERROR_RATE
 from pomdplite.checking.step import explain_fault
 from pomdplite.checking.walk import (
     CALLS,
@@ -45,21 +49,28 @@ class Extent(NamedTuple):
     calls: int  # (x, θ, a)
     samples: int  # (x, θ, a) at which compiled and interpreted functions are compared
     walks: int  # along which hints are asked for
+    places: int  # (x, θ, a) at which densities are compared with draws
+    draws: int  # in each of them
+    episodes: int  # after which the `move` of a Population is tried
 
 
 # For models that run as machine code, and for those that run as Python.
 THOROUGH = (
-    Extent(states=200_000, calls=2_000_000, samples=500, walks=8),
-    Extent(states=1000, calls=20_000, samples=0, walks=8),
+    Extent(states=200_000, calls=2_000_000, samples=500, walks=8, places=6, draws=16_000, episodes=4000),
+    Extent(states=1000, calls=20_000, samples=0, walks=8, places=2, draws=4000, episodes=200),
 )
 QUICK = (  # before planning
-    Extent(states=2000, calls=10_000, samples=20, walks=2),
-    Extent(states=50, calls=300, samples=0, walks=2),
+    Extent(states=2000, calls=10_000, samples=20, walks=2, places=2, draws=4000, episodes=0),
+    Extent(states=50, calls=300, samples=0, walks=2, places=0, draws=0, episodes=0),
 )
 
 
 def check_model(model: Model, *, states: int | None = None, calls: int | None = None, seed: int = 0) -> CheckReport:
-    """Check up to that many reachable states and (x, θ, a); by default, as many as a second or two allow."""
+    """Check up to that many reachable states and (x, θ, a); by default, as many as a second or two allow.
+
+    Densities that the model defines are compared with what it draws, and the moves of a Population with the posterior,
+    by tests that report a right model once in a million checks at most. The seed decides the draws.
+    """
     report = _check(model, _asked(states, calls), seed)
     if report.ok:
         check_revealing(Probe(model, report, seed))
@@ -95,8 +106,13 @@ def _check(model: Model, extents: tuple[Extent, Extent], seed: int) -> CheckRepo
     check_grid(probe, walk.states[: walk.counts[FOUND]])
     if report.ok:
         check_hints(probe, extent.walks)
+    samples = _samples(probe, walk)
     if report.ok:
-        check_agreement(probe, view, _samples(probe, walk))
+        check_agreement(probe, view, samples[: extent.samples])
+    if report.ok:
+        check_densities(probe, view, _spread_out(samples, extent.places), extent.draws, ERROR_RATE / 2, seed)
+    if report.ok:
+        check_moves(probe, view, extent.episodes, ERROR_RATE / 2, seed)
     return report
 
 
@@ -104,7 +120,7 @@ def _walk(probe: Probe, view: KernelView, start: Any, extent: Extent, seed: int)
     """Walk through the states; every fault becomes a finding."""
     model, report, form = view.kernel_model, probe.report, probe.model.compiled_form
     words = to_words(probe.model.state.dtype, start)
-    walk = allocate_walk(model, words, extent.states, extent.samples, stream(seed, 1))
+    walk = allocate_walk(model, words, extent.states, max(extent.samples, extent.places), stream(seed, 1))
     draws = Draws.of(model)
     clear_fault(form)
     status, faults = FAULT_FOUND, 0
@@ -138,3 +154,13 @@ def _samples(probe: Probe, walk: Walk) -> list[tuple[Any, Any, int]]:
         (from_words(state, walk.sample_x[i]), from_words(hidden, walk.sample_theta[i]), int(walk.sample_a[i]))
         for i in range(kept)
     ]
+
+
+def _spread_out(samples: list[tuple[Any, Any, int]], count: int) -> list[tuple[Any, Any, int]]:
+    """So many of the samples, with as many different actions as there are."""
+    by_action: dict[int, list[tuple[Any, Any, int]]] = {}
+    for sample in samples:
+        by_action.setdefault(sample[2], []).append(sample)
+    each = -(-count // max(1, len(by_action)))
+    chosen = [own[k * len(own) // each] for k in range(each) for own in by_action.values() if k < len(own)]
+    return chosen[:count]

@@ -60,9 +60,9 @@ class Probe:
 
     # ------------------------------------------------------------------ descriptions
 
-    def place(self, x: Any, theta: Any = None, a: int | None = None) -> str:
-        """`x = (row=1 col=2), theta: rocks[3]=good, action 'check-3'`."""
-        text = f"x = ({self.model.describe_state(x)})"
+    def place(self, x: Any, theta: Any = None, a: int | None = None, name: str = "x") -> str:
+        """`x = (row=1 col=2), theta: rocks[3]=good, action 'check-3'`; name: what to call the state."""
+        text = f"{name} = ({self.model.describe_state(x)})"
         if theta is not None:
             text += f", theta: {self.hidden.describe(theta)}"
         return text if a is None else f"{text}, action {self.model.actions[a]!r}"

@@ -272,12 +272,12 @@ class Population:
     def __init__(self, **fields: Any) -> None:
         if not fields:
             raise ModelError("Population needs the fields of θ, e.g. Population(cells=(np.uint64, 2)).")
-        self._layout = State(**fields)
-        self.dtype, self.words, self.labels = self._layout.dtype, self._layout.words, self._layout.labels
+        self.layout = State(**fields)
+        self.dtype, self.words, self.labels = self.layout.dtype, self.layout.words, self.layout.labels
 
     def describe(self, theta: Any) -> str:
         """A hidden value as text."""
-        return self._layout.describe(theta)
+        return self.layout.describe(theta)
 
     @property
     def size(self) -> None:
