@@ -362,4 +362,5 @@ def test_a_population_without_a_move_says_that_its_particles_are_never_renewed()
     belief = pl.initial_belief(Drawn())
     assert type(belief) is pl.ParticleBelief and belief.notes == ()
     look(belief, np.array([1]))
-    assert belief.notes == ("the particles are never renewed; define move, or use Hidden with distributions",)
+    assert belief.notes[0] == "the particles are never renewed; define move, or use Hidden with distributions"
+    assert belief.notes[1:] == (f"{belief.effective:.0f} effective particles of 1000",)

@@ -5,6 +5,7 @@ import pytest
 
 import pomdplite as pl
 import pomdplite.testing
+from pomdplite.beliefs.protocol import StepNote
 
 
 class Door(pl.Model):
@@ -230,9 +231,11 @@ def test_few_effective_particles_are_told(kind):
     """A mass of at least 3.996 leaves one particle in a thousand; a mass of at least 1 leaves three in four."""
     belief = kind(LIFT, 3000)
     belief.update((0,), "push softly", (1,), "stays")
-    assert belief.notes == ()
+    (quality,) = belief.notes
+    assert isinstance(quality, StepNote) and 0.7 * 3000 < int(quality.split()[0]) < 0.8 * 3000
+    assert quality.endswith(f" effective particles of 3000, {belief.acceptance:.0%} of moves accepted")
     belief.update((1,), "push hard", (2,), "stays")
-    (note,) = belief.notes
+    (note,) = (n for n in belief.notes if not isinstance(n, StepNote))
     assert note.startswith("step 2 left ") and note.endswith(" effective particles of 3000; use more particles")
     assert 0 < int(note.split()[3]) < 0.02 * 3000
     belief.reset()

@@ -15,8 +15,7 @@ import numpy as np
 from pomdplite.beliefs.drawn_moves import Weighed, adapted_chain, collapsed, move_drawn
 from pomdplite.beliefs.history import extended, last_step, weigh_history
 from pomdplite.beliefs.particles import ParticleBelief
-from pomdplite.beliefs.protocol import StepNote
-from pomdplite.beliefs.resampling import resample
+from pomdplite.beliefs.resampling import effective_size, resample
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.mdp.budget import Clock
 from pomdplite.mdp.sampling import History
@@ -40,16 +39,7 @@ class DrawnBelief(ParticleBelief):
         self._probabilities = np.append(np.full(self.count, 1.0 / self.count), 1.0)
         self._logs = np.zeros(self.count)  # log P(history | θ) of each particle
         self._next = 0  # the particle that is moved next
-        self.effective, self.acceptance = float(self.count), 0.0
         self.terms = 0  # log probabilities of steps that the last update evaluated
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Those of every particle filter, and how good the last update was."""
-        if self._history.steps == 0:
-            return super().notes
-        quality = f"{self.effective:.0f} effective particles of {self.count}, {self.acceptance:.0%} of moves accepted"
-        return (*super().notes, StepNote(quality))
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
         n, history = self.count, extended(self._history, x, a, y, o)
@@ -62,7 +52,7 @@ class DrawnBelief(ParticleBelief):
             return
         before, self._history = self._history, history
         self.terms = n
-        self.effective = _effective(weights)
+        self.effective = effective_size(weights)
         clock = self._part_of_update(_MOVING_SHARE)
         if self.effective < n / 2:
             last = self._bridge(before, step, last, clock)
@@ -78,7 +68,7 @@ class DrawnBelief(ParticleBelief):
         n, power, left = self.count, 0.0, _TERMS * self.count
         while True:
             weights = _weighted(self._probabilities[:n], last, 1.0 - power)
-            if _effective(weights) >= n / 2:
+            if effective_size(weights) >= n / 2:
                 self._probabilities[:n] = weights
                 return last
             rise = self._rise(last, 1.0 - power)
@@ -101,7 +91,7 @@ class DrawnBelief(ParticleBelief):
         low, high, n = 0.0, most, self.count
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            if _effective(_weighted(self._probabilities[:n], last, middle)) >= n / 2:
+            if effective_size(_weighted(self._probabilities[:n], last, middle)) >= n / 2:
                 low = middle
             else:
                 high = middle
@@ -151,9 +141,3 @@ def _weighted(weights: Floats, last: Floats, power: float) -> Floats:
         found[possible] = weights[possible] * np.exp(logs - logs.max())
         found /= found.sum()
     return found
-
-
-def _effective(weights: Floats) -> float:
-    """The number of equal weights that would be as uneven."""
-    squares = float((weights**2).sum())
-    return 1.0 / squares if squares > 0.0 else 0.0

@@ -12,7 +12,7 @@ from pomdplite.beliefs.history import extended
 from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.population import PopulationBelief, population_model
 from pomdplite.beliefs.protocol import find_outcome, view_of
-from pomdplite.beliefs.resampling import entropy, resample
+from pomdplite.beliefs.resampling import effective_size, entropy, resample
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import UsageError
@@ -55,8 +55,6 @@ class ParticleBelief(PopulationBelief):
         self._begin(seed)
         self._rows[:] = self._prior
         self._probabilities: Floats = np.append(np.full(self.count, 1.0 / self.count), 1.0)
-        self.effective = float(self.count)  # effective sample size of the last weights, before resampling
-        self.acceptance = 0.0  # share of the last moves that changed a particle
         self._move(self.view.root(), _SWEEPS)
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
@@ -68,7 +66,7 @@ class ParticleBelief(PopulationBelief):
             return
         self._history = history
         weights /= total
-        self.effective = float(1.0 / (weights**2).sum())
+        self.effective = effective_size(weights)
         self._note_effective(self.effective)
         self._probabilities[:n] = weights
         if self.effective < n / 2 or weights.min() == 0:
@@ -86,7 +84,7 @@ class ParticleBelief(PopulationBelief):
 
     def _adopt(self, y: Words, weights: Floats) -> None:
         self._probabilities[: self.count] = weights
-        self.effective = float(1.0 / (weights**2).sum())
+        self.effective = effective_size(weights)
         self._resample()
         self._move(y, _MOST_SWEEPS)
 
@@ -102,10 +100,6 @@ class ParticleBelief(PopulationBelief):
         n = self.count
         self._theta[:] = self._theta[resample(self._probabilities[:n], self._stream)]
         self._probabilities[:n] = 1.0 / n
-
-    def _move(self, x: Words, sweeps: int) -> float:
-        self.acceptance = super()._move(x, sweeps)
-        return self.acceptance
 
     def sample(self, stream: Words) -> Any:
         """A record of θ drawn from the belief."""

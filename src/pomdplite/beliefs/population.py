@@ -24,7 +24,7 @@ from pomdplite.beliefs.drawn_moves import Weighed, adapted_chain, move_drawn
 from pomdplite.beliefs.history import empty_history, weigh_history
 from pomdplite.beliefs.listed_moves import draw_listed, move_listed
 from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers, field_marginals, listed_numbers
-from pomdplite.beliefs.protocol import Belief
+from pomdplite.beliefs.protocol import Belief, StepNote
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words, kernel
@@ -76,16 +76,23 @@ class PopulationBelief(Belief):
         self._history = empty_history(self.view)
         self._notes: list[str] = []
         self._fewest_effective: tuple[float, int] | None = None  # if it was few: how many, and at which step
+        self.effective = float(self.count)  # effective sample size of the last weights, before resampling
+        self.acceptance = 0.0  # share of the last moves that changed a particle
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The recoveries of this episode, and the step at which the belief rested on the fewest particles, if few."""
+        """The recoveries of this episode, the step at which the belief rested on the fewest particles, if few, and how
+        good the last update was.
+        """
         notes = [*self._notes]
         if self._fewest_effective is not None:
             effective, step = self._fewest_effective
             notes.append(f"step {step} left {effective:.0f} effective particles of {self.count}; use more particles")
         if self._history.steps and self._never_moves:
             notes.append("the particles are never renewed; define move, or use Hidden with distributions")
+        if self._history.steps:
+            moved = "" if self._never_moves else f", {self.acceptance:.0%} of moves accepted"
+            notes.append(StepNote(f"{self.effective:.0f} effective particles of {self.count}{moved}"))
         return tuple(notes)
 
     @property
@@ -126,8 +133,8 @@ class PopulationBelief(Belief):
             yield slice(done, min(done + count, self.count))
             done += count
 
-    def _move(self, x: Words, sweeps: int) -> float:
-        """Move every particle this many times, or as many of them as there is time for; the share that changed one."""
+    def _move(self, x: Words, sweeps: int) -> None:
+        """Move every particle this many times, or as many of them as there is time for."""
         model, theta, clock = self.view.kernel_model, self._theta, self._part_of_update(_MOVING_SHARE)
         changed = tried = 0
         if self.view.listed:
@@ -144,7 +151,7 @@ class PopulationBelief(Belief):
                 changed += _move_all(model, x.reshape(1, -1), theta[part], self._stream)
                 tried += len(theta[part])
         self.view.raise_fault()
-        return changed / max(1, tried)
+        self.acceptance = changed / max(1, tried)
 
     def _move_distributed(self, theta: Words, sweeps: int) -> int:
         """Move these particles this many times; the number of changes."""

@@ -15,7 +15,7 @@ from pomdplite.beliefs.numbers import Numbers, Particle
 from pomdplite.beliefs.particles import PARTICLES
 from pomdplite.beliefs.population import PopulationBelief, population_model
 from pomdplite.beliefs.protocol import view_of
-from pomdplite.beliefs.resampling import entropy, resample, resample_equal
+from pomdplite.beliefs.resampling import effective_size, entropy, resample, resample_equal
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Ints, Small, Words, kernel
 from pomdplite.mdp.outcomes import Outcomes
@@ -94,18 +94,18 @@ class RejectionBelief(PopulationBelief):
                 self._keep(history)
             return
         self._history = history
-        self._note_effective(len(np.unique(survivors)))
+        self.effective = float(len(np.unique(survivors)))
+        self._note_effective(self.effective)
         chosen = survivors[resample_equal(len(survivors), self.count, self._stream)]
         unknown = np.setdiff1d(chosen, np.flatnonzero(agrees))
         later[unknown] = self._stepped(self.draws[unknown])
         self._theta[:], self.draws[:] = self._theta[chosen], later[chosen]
         self._move(y, _SWEEPS)
 
-    def _move(self, x: Words, sweeps: int) -> float:
+    def _move(self, x: Words, sweeps: int) -> None:
         before = self._theta.copy()
-        share = super()._move(x, sweeps)
+        super()._move(x, sweeps)
         self._replay(np.flatnonzero((self._theta != before).any(axis=1)))
-        return share
 
     def _keep(self, history: History) -> None:
         super()._keep(history)
@@ -119,6 +119,7 @@ class RejectionBelief(PopulationBelief):
         return after
 
     def _adopt(self, y: Words, weights: Floats) -> None:
+        self.effective = effective_size(weights)
         self._theta[:] = self._theta[resample(weights, self._stream)]
         super()._move(y, _RECOVERY_SWEEPS)
         self._replay(_ALL)

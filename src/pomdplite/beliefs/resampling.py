@@ -12,6 +12,12 @@ def entropy(weights: Floats) -> float:
     return float(max(0.0, -(p * np.log(p)).sum()))
 
 
+def effective_size(weights: Floats) -> float:
+    """The number of equal weights that would be as uneven as these."""
+    squares = float((weights**2).sum())
+    return 1.0 / squares if squares > 0.0 else 0.0
+
+
 def resample(weights: Floats, stream: Words) -> Ints:
     """Systematic resampling: particles in proportion to their weights, from one random number."""
     n = len(weights)
