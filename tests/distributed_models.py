@@ -137,6 +137,17 @@ class UnknownSensor(Looking):
         sd.d = theta.spread
 
 
+class EveryKind(Looking):
+    """A number of every distribution, and readings of a function of them all."""
+
+    hidden = pl.Hidden(u=pl.Uniform(-1.0, 2.0), n=pl.Normal(0.5, 1.0), l=pl.LogNormal(-0.5, 0.5), b=pl.Beta(2.0, 3.0),
+                       g=pl.Gamma(1.5, 0.8))  # fmt: skip
+    observations = pl.Reading(d=float, noise=pl.Gaussian(d=0.7))
+
+    def observation(m, y, theta, a, z):
+        z.d = theta.u + theta.n - theta.l * theta.b + 0.5 * theta.g
+
+
 def read(belief: pl.Belief, readings: NDArray[np.float64]) -> None:
     """Tell the belief these readings, in a state that does not change."""
     x = np.zeros(1, np.uint64)

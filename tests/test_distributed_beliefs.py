@@ -9,6 +9,7 @@ from distributed_models import (
     COUNTS,
     Bernoulli,
     Bounded,
+    EveryKind,
     Logistic,
     Looking,
     Mixed,
@@ -236,6 +237,35 @@ def test_moves_leave_the_joint_distribution_unchanged() -> None:
         lambda v: v["kind"] * heads,
     ):
         assert stats.ttest_1samp(statistic(after) * 1.0 - statistic(before), 0.0).pvalue > ERROR_RATE
+
+
+def test_moves_leave_numbers_of_every_distribution_on_the_posterior() -> None:
+    """The same for Uniform, Normal, LogNormal, Beta and Gamma, correlated by two readings of functions of them all."""
+    model = EveryKind()
+    view, hidden, count = model.compiled_form.kernel_view(), model.hidden, 2000
+    theta = np.zeros((count, hidden.words), np.uint64)
+    view.draw_prior(theta, rng.stream(1003))
+    before = theta.view(hidden.dtype).reshape(-1).copy()
+    mean = before["u"] + before["n"] - before["l"] * before["b"] + 0.5 * before["g"]
+    readings = np.random.default_rng(1003).normal(mean[:, None], 0.7, (count, 2))
+    out, stream, x = allocate_outcomes(view.kernel_model, 4), rng.stream(1004), np.zeros(1, np.uint64)
+    factor, changed = 0.5 * np.eye(5), 0
+    for i in range(count):
+        history = empty_history(view, 2)
+        for word in (readings[i] + 0.0).view(np.uint64):
+            history = extended(history, x, 0, np.array([0, word], np.uint64), 0)
+        chain = make_chain(hidden, factor, history, history._replace(steps=0))
+        particle = Weighed(theta[i : i + 1], np.zeros(1), np.zeros(1))
+        weigh_history(view.kernel_model, history, particle.theta, particle.earlier, out)
+        changed += move_drawn(view.kernel_model, chain, particle, 10, stream, out)
+    after = theta.view(hidden.dtype).reshape(-1)
+    assert changed > 2 * count
+    priors = {"u": stats.uniform(-1, 3), "n": stats.norm(0.5, 1), "l": stats.lognorm(0.5, scale=np.exp(-0.5)),
+              "b": stats.beta(2, 3), "g": stats.gamma(1.5, scale=0.8)}  # fmt: skip
+    for field, prior in priors.items():
+        assert stats.kstest(after[field], prior.cdf).pvalue > ERROR_RATE
+        for weight in (1.0, readings.mean(axis=1)):
+            assert stats.ttest_1samp((after[field] - before[field]) * weight, 0.0).pvalue > ERROR_RATE
 
 
 @pytest.mark.parametrize("kind", [pl.QuadratureBelief, pl.DrawnBelief])
