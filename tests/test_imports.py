@@ -13,9 +13,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "pomdplite"
 
 # From the bottom up; a module belongs to its longest prefix and imports only from its own line or lines above it.
 LAYERS = (
-    ("errors", "compile.jit", "compile.storage"),
+    ("errors", "compile.jit", "compile.nearest", "compile.storage"),
     ("rng",),
-    ("model.distributions", "model.functions", "model.records", "model.spaces", "model.readings"),
+    ("model.actions", "model.distributions", "model.functions", "model.records", "model.spaces", "model.readings"),
     ("compile",),
     ("model",),
     ("mdp",),

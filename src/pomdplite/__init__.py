@@ -38,6 +38,7 @@ from pomdplite.experiments import (
     tune,
 )
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
+from pomdplite.model.actions import Action
 from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
 from pomdplite.model.grid import Grid
 from pomdplite.model.model import Model
@@ -84,6 +85,7 @@ __all__ = [
     "PLANNERS",
     "PROBLEMS",
     "WORLDS",
+    "Action",
     "Angle",
     "Battleship",
     "BayesOptimal",

@@ -75,7 +75,7 @@ class Belief(ABC):
         shared = (self.view, self.view.kernel_model)
         return copy.deepcopy(self, {id(part): part for part in shared})
 
-    def update(self, x: Any, a: int | str, y: Any, o: Any) -> None:
+    def update(self, x: Any, a: Any, y: Any, o: Any) -> None:
         """Condition on having taken action a in x, arrived in y and observed o, an observation or a reading.
 
         Raises ImpossibleObservationError, and leaves the belief as it was, if no hypothesis explains the step.
@@ -138,14 +138,14 @@ class Belief(ABC):
 
     # ------------------------------------------------------------------ about (x, a)
 
-    def mean_reward(self, x: Any, a: int | str) -> float:
+    def mean_reward(self, x: Any, a: Any) -> float:
         """R(b, x, a) = Σ b(θ) R(x, θ, a); with noise in steps and very many hypotheses, over a sample of them."""
         if self.kernel_model.noise.numbers > 0:
             return self._estimated(x, a).reward
         b, _, _ = self._outcomes_under_belief(x, a)
         return float(b @ self._buffer.reward[: len(b)])
 
-    def mean_transition(self, x: Any, a: int | str) -> list[tuple[Any, float]]:
+    def mean_transition(self, x: Any, a: Any) -> list[tuple[Any, float]]:
         """P(x' | b, x, a) = Σ b(θ) T(x, θ, a, x'), as pairs (x', probability); with noise in steps, 1,024 draws."""
         if self.kernel_model.noise.numbers > 0:
             found = self._estimated(x, a)
@@ -154,20 +154,20 @@ class Belief(ABC):
         chances = self._buffer.chance[:k, : len(b)] @ b
         return [(self.view.record(self._buffer.next[j]), float(p)) for j, p in enumerate(chances) if p > 0]
 
-    def expected_change(self, x: Any, a: int | str) -> float:
+    def expected_change(self, x: Any, a: Any) -> float:
         """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1; with noise or readings, an estimate from 1,024 outcomes."""
         if self.view.real:
             return self._estimated(x, a).change
         b, _, e = self._outcomes_under_belief(x, a)
         return float(expected_l1_change(b, self._buffer.likelihood[:e, : len(b)]))
 
-    def _estimated(self, x: Any, a: int | str) -> StepEstimate:
+    def _estimated(self, x: Any, a: Any) -> StepEstimate:
         """The step (x, a), estimated from draws."""
         model = self.view.model
         s = self._state(to_words(model.state.dtype, model.state_record(x)))
         return estimated_step(self.view, self.kernel_model, self.probabilities, s, model.action_index(a))
 
-    def _outcomes_under_belief(self, x: Any, a: int | str) -> tuple[Floats, int, int]:
+    def _outcomes_under_belief(self, x: Any, a: Any) -> tuple[Floats, int, int]:
         """Fill the buffer for (x, a): the belief about the component it depends on, and the numbers k and e."""
         model = self.view.model
         words = to_words(model.state.dtype, model.state_record(x))

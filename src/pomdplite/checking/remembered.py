@@ -53,6 +53,8 @@ def model_digest(model: Model) -> str | None:
         found.update(
             repr((name, value)).encode() if ndim == 0 else repr((name, value.shape)).encode() + value.tobytes()
         )
+    if definition.actions is not None:
+        found.update(definition.actions.records.tobytes())
     if model.compiled_form.kernel_view().real:
         found.update(repr((definition.noise, definition.reading_noise, model.observations)).encode())
     if isinstance(model.hidden, Hidden):

@@ -14,6 +14,7 @@ from pomdplite.experiments.episodes.players import CANNOT_PLAN
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
+from pomdplite.model.actions import Action
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Distributed
 from pomdplite.planners.pomdp_lite import PomdpLite
@@ -33,7 +34,7 @@ def show(problem: ProblemArgument) -> None:
     for symbol, meaning, size in (
         ("|X|", "reachable observed states", _state_count(model)),
         ("|Θ|", "hidden values", _hidden_count(model)),
-        ("|A|", "actions", f"{len(model.actions)}: {_shortened(model.actions)}"),
+        ("|A|", "actions", f"{len(model.actions):,}: {_actions(model)}"),
         ("|O|", "observations", _observations(model)),
         ("γ", "discount", f"{model.discount:g}"),
         ("β", "exploration weight by default", _default_beta(model)),
@@ -79,6 +80,10 @@ def _state_count(model: Model) -> str:
             return f"{count:,} (all terminal states counted as one){note}"
     except TooLargeError:
         return f"more than {_MAX_COUNTED_STATES:,}{note}"
+
+
+def _actions(model: Model) -> str:
+    return model.actions.describe() if isinstance(model.actions, Action) else _shortened(model.actions)
 
 
 def _observations(model: Model) -> str:

@@ -46,6 +46,7 @@ def compiled(definition: Definition) -> KernelFunctions:
     module.__dict__.update({f"user_{name}": f for name, f in jitted.items()})
     module.__dict__.update(STATE=definition.state, THETA=definition.theta, MEMORY=definition.memory)
     module.__dict__.update(READING=definition.reading, STATE_SPREAD=definition.noise.spread)
+    module.__dict__.update(ACTION=None if definition.actions is None else definition.actions.dtype)
     module.__dict__.update(READING_SPREAD=definition.reading_noise.spread)
     try:
         with compiled_afresh(code.stored):

@@ -12,6 +12,7 @@ from pomdplite.compile.faults import record_words
 from pomdplite.compile.jit import Ints, Words
 from pomdplite.compile.noise import nodes
 from pomdplite.errors import ModelError
+from pomdplite.model.actions import Action
 from pomdplite.model.functions import FUNCTIONS, Form
 from pomdplite.model.readings import NoiseLayout
 
@@ -31,7 +32,8 @@ FAULT = len(Sizes._fields)  # the fault record (faults.py)
 NEXT, CHANCE = FAULT + 1, FAULT + 2  # the next states and their probabilities, for a reward that depends on them
 SPREAD, READING_SPREAD = FAULT + 3, FAULT + 4  # standard deviations as declared, of the next state and of the reading
 NODES, NODE_WEIGHTS = FAULT + 5, FAULT + 6  # random numbers that stand for all, for a reward that depends on them
-HEADER = FAULT + 7
+ACTIONS, ACTION_POINTS = FAULT + 7, FAULT + 8  # of actions with fields: their values, and what says which is nearest
+HEADER = FAULT + 9
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Definition:
     state: np.dtype[Any]
     theta: np.dtype[Any]
     memory: np.dtype[Any]  # what hints remember of the history
+    actions: Action | None  # None if they have no fields
     reading: np.dtype[Any] | None  # None if observations are listed
     noise: NoiseLayout  # of steps
     reading_noise: NoiseLayout
@@ -82,8 +85,9 @@ class Parameters:
 
 
 def parameters(
-    constants: dict[str, Any], sizes: Sizes, words_of: Mapping[str, int], noises: tuple[NoiseLayout, NoiseLayout]
-) -> Parameters:
+    constants: dict[str, Any], sizes: Sizes, words_of: Mapping[str, int], noises: tuple[NoiseLayout, NoiseLayout],
+    actions: Action | None,
+) -> Parameters:  # fmt: skip
     """Lay out the model's numbers and numeric arrays for kernels; anything else is left out.
 
     words_of: the words of the layouts "state", "hidden" and "memory", and of "reading" if there is one; noises: of
@@ -94,6 +98,7 @@ def parameters(
     scratch = (
         np.zeros((sizes.next_states, words_of["state"]), np.uint64), np.zeros(max(sizes.next_states, noises[0].count)),
         *(np.array(noise.sds) for noise in noises), *nodes(noises[0].count),
+        *((np.zeros(0), np.zeros(0)) if actions is None else (actions.records, actions.points)),
     )  # fmt: skip
     words: list[int] = [*sizes, *(data_address(memory) for memory in (fault, *scratch))]
     layout: list[tuple[str, str, int]] = []

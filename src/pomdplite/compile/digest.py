@@ -31,10 +31,10 @@ from numba.core.typing.typeof import Purpose, typeof
 from numba.core.withcontexts import objmode_context
 from numba.np.ufunc.ufunc_base import UfuncBase
 
-from pomdplite.compile import addresses, faults, noise, record_types, storage
+from pomdplite.compile import addresses, faults, nearest, noise, record_types, storage
 from pomdplite.compile.definition import Definition
 
-_BUILT_IN = (addresses, faults, noise, record_types)  # modules whose code becomes part of a model's machine code
+_BUILT_IN = (addresses, faults, nearest, noise, record_types)  # modules whose code is part of a model's machine code
 _FIXED = {"numpy", "numba", *sys.stdlib_module_names} - {"__main__"}  # packages that do not change within a version
 _PATHS = sysconfig.get_paths()
 _INSTALLED = tuple({_PATHS["purelib"], _PATHS["platlib"]})
@@ -56,7 +56,8 @@ def digest(definition: Definition, text: str) -> CodeDigest:
     found.add(sys.version, numba.__version__, numba.config.BOUNDSCHECK, np.__version__)
     found.add(*(inspect.getsource(module) for module in _BUILT_IN))
     found.add(definition.bounds_check, text)
-    for layout in (*definition.layouts.values(), definition.noise.spread, definition.reading_noise.spread):
+    action = None if definition.actions is None else definition.actions.dtype
+    for layout in (*definition.layouts.values(), definition.noise.spread, definition.reading_noise.spread, action):
         found.add_value(layout)
     for name, function in sorted(definition.functions.items()):
         found.add(name)

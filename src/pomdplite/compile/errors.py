@@ -5,10 +5,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import types
 
 from pomdplite.compile.definition import Definition
-from pomdplite.compile.record_types import WRITES_INPUT
+from pomdplite.compile.record_types import WRITES_INPUT, InputRecord
 from pomdplite.errors import ModelError
 from pomdplite.model.functions import FUNCTIONS, Returns
 
@@ -25,11 +26,11 @@ _CAUSES: list[tuple[str, str]] = [
     (r"Unknown attribute '(\w+)' of type Parameters",
      no_parameter("{0}")),
     (r"Unknown attribute '(\w+)' of type (?:recordtype|unaligned)?\(?Record|Unknown attribute '(\w+)' of type Record",
-     "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
+     "the record has no field '{0}': declare it in State(...), Hidden(...) or Action(...)."),
     (r"Field '?(\w+)'? was not found in record",
-     "the record has no field '{0}': declare it in State(...) or Hidden(...)."),
+     "the record has no field '{0}': declare it in State(...), Hidden(...) or Action(...)."),
     (WRITES_INPUT + r": field '(\w+)'",
-     "it writes to '{0}' of an input; x, theta and m are to be read, and y is where the next state goes."),
+     "it writes to '{0}' of an input; x, theta, a and m are to be read, and y is where the next state goes."),
     (r"setitem.*?input nestedarray|Cannot modify readonly array",
      "it writes to an array of an input; x, theta and m are to be read, and y is where the next state goes."),
     (r"assigns to the array '(\w+)' as a whole", "it assigns to the array '{0}' as a whole: write {0}[:] = ..."),
@@ -39,6 +40,7 @@ _CAUSES: list[tuple[str, str]] = [
      "NumPy arrays, or put it into the model's parameters."),
     (r"Untyped global name '(\w+)'", "it uses the global '{0}', which compiled code cannot hold."),
     (r"[Uu]se of unsupported opcode \((\w+)\)", "it uses a Python feature that cannot be compiled ({0})."),
+    (r"^not a tuple: (.*)", "it must return a tuple with the values of the action's fields, but returns {0}."),
     (r"returns (.*)", "it must return a number, but returns {0}."),
     (r"[Tt]he use of a reflected (\w+)|reflected (\w+)\(", 
      "it uses a global {0}, which compiled code cannot hold: use a tuple or a NumPy array."),
@@ -67,7 +69,11 @@ def explain(
         except Exception as error:  # noqa: BLE001  Numba reports some mistakes with its own errors, some with any
             return _describe(definition, name, str(error) or type(error).__name__)
         returned = function.overloads[function.signatures[-1]].signature.return_type
-        if name in _RETURNS_NUMBER and not isinstance(returned, (types.Number, types.Boolean)):
+        several = definition.actions is not None and len(definition.actions.columns) > 1
+        if name == "policy" and several:
+            if not isinstance(returned, types.BaseTuple):
+                return _describe(definition, name, f"not a tuple: {returned}")
+        elif name in _RETURNS_NUMBER and not isinstance(returned, (types.Number, types.Boolean)):
             return _describe(definition, name, f"returns {returned}")
     return ModelError(f"{definition.title} cannot be compiled. Numba says: {_first_useful_line(str(fallback))}")
 
@@ -94,6 +100,10 @@ def _describe(definition: Definition, name: str, message: str) -> ModelError:
             if "m has no parameter" in cause and culprit in definition.left_out:
                 cause = definition.left_out[culprit]
             break
+    if definition.actions is not None and "No implementation of function" in message:
+        if InputRecord(numba.from_dtype(definition.actions.dtype)).name in message:
+            field = next(iter(definition.actions.columns))
+            cause, culprit = f"an action has fields, which are read as a.{field}; a itself is not a number.", None
     if not places and culprit:  # Numba does not always say where: search for the word
         places = [first + i for i, code in enumerate(lines) if re.search(rf"\b{culprit}\b", code)]
     line = places[-1] if places else first

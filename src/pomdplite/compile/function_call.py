@@ -47,7 +47,9 @@ class FunctionCall:
         self._after: list[_Step] = []  # each may return what the wrapper returns
         for i, kind in enumerate(self.kinds):
             self._add_steps(i, kind, several)
-        self._as_they_are = len(self._pass) == len(self.kinds) and not self._outputs
+        self._actions = definition.actions
+        plain = self._actions is None or Kind.ACTION not in self.kinds
+        self._as_they_are = plain and len(self._pass) == len(self.kinds) and not self._outputs
 
     def _add_steps(self, i: int, kind: Kind, several: bool) -> None:
         """The steps for one argument; codegen.py says the same in generated code."""
@@ -84,6 +86,9 @@ class FunctionCall:
             self._pass.append(lambda given: given[i][0])
         elif kind is Kind.NEXT_STATES:
             self._pass.append(lambda given: given[i].view(np.recarray))
+        elif kind is Kind.ACTION and self._definition.actions is not None:
+            records = self._definition.actions.records.view(np.recarray)
+            self._pass.append(lambda given: records[given[i]])
         elif kind is not Kind.PROBABILITIES or several:
             self._pass.append(lambda given: given[i])
 
@@ -155,7 +160,7 @@ class FunctionCall:
             step(given)
         passed = given if self._as_they_are else [step(given) for step in self._pass]
         with np.errstate(divide="raise", invalid="raise"):
-            returned = self._user(self._m, *passed) if self._mean_over is None else self._mean(passed)
+            returned = self._user(self._m, *passed) if self._mean_over is None else self._mean(given, passed)
         if self.function.returns is Returns.FLAG:
             return 1 if returned else 0
         if self.function.returns is Returns.NOTHING:
@@ -179,14 +184,14 @@ class FunctionCall:
         self._user(self._m, *(step(given) for step in self._pass))
         return given[self._written[0]]
 
-    def _mean(self, passed: Sequence[Any]) -> float:
+    def _mean(self, given: Sequence[Any], passed: Sequence[Any]) -> float:
         """The mean over the next states of a value that depends on them."""
         assert self._mean_over is not None
         count = self._definition.noise.count
         if count > 0:
-            drawn = ((self._mean_over.drawn(u, *passed)[0][0], weight) for u, weight in zip(*nodes(count), strict=True))
+            drawn = ((self._mean_over.drawn(u, *given)[0][0], weight) for u, weight in zip(*nodes(count), strict=True))
             return sum((weight * self._user(self._m, *passed, record) for record, weight in drawn), 0.0)
-        y, p = self._mean_over(*passed)
+        y, p = self._mean_over(*given)
         means = (
             probability * self._user(self._m, *passed, record)
             for record, probability in zip(y, p.tolist(), strict=True)
@@ -206,6 +211,10 @@ class FunctionCall:
             if not 0 <= density < np.inf:
                 raise FunctionFault(FaultKind.NEGATIVE if density < 0 else FaultKind.NUMBER, density)
             return float(np.log(density)) if density > 0 else -np.inf
+        if self.function.returns is Returns.ACTION and self._actions is not None:
+            returned = self._actions.returned(returned)
+            if returned < 0:
+                raise FunctionFault(FaultKind.NUMBER, np.nan)
         index = int(returned)
         if self.function.returns is Returns.ACTION and not 0 <= index < self._sizes.actions:
             raise FunctionFault(FaultKind.ACTION, index)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pomdplite.compile.definition import READING_SPREAD, SPREAD, Definition, Sizes
+from pomdplite.compile.definition import ACTIONS, READING_SPREAD, SPREAD, Definition, Sizes
 from pomdplite.compile.faults import FaultKind
 from pomdplite.model.functions import Kind, ModelFunction
 from pomdplite.model.records import float_fields
@@ -41,6 +41,9 @@ def passing_of(definition: Definition, function: ModelFunction, name: str, kind:
         return _next_states(definition, name, _argument(function, Kind.STATE))
     if kind is Kind.NEXT_HIDDEN:
         return _next_hidden(definition, name, _argument(function, Kind.HIDDEN))
+    if kind is Kind.ACTION and definition.actions is not None:
+        offset = f"np.uint64({definition.actions.dtype.itemsize}) * np.uint64({name})"
+        return Passing(f"input_at(address_at(m, {ACTIONS}) + {offset}, ACTION)")
     if kind is Kind.PROBABILITIES and definition.noise.count > 0:
         return _noise(definition, function, name)
     if kind is Kind.LIKELIHOODS and definition.reading is not None:

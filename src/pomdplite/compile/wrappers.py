@@ -9,7 +9,7 @@ from typing import Any
 import numba
 from numba import types
 
-from pomdplite.compile.definition import CHANCE, FAULT, HEADER, NEXT, NODE_WEIGHTS, NODES, Definition
+from pomdplite.compile.definition import ACTION_POINTS, CHANCE, FAULT, HEADER, NEXT, NODE_WEIGHTS, NODES, Definition
 from pomdplite.compile.faults import KIND, NUMBER, SLOT, FaultKind, places
 from pomdplite.compile.noise import nodes
 from pomdplite.compile.passing import Passing, not_finite, passing_of, size_of
@@ -43,6 +43,7 @@ def module_text(definition: Definition) -> str:
         ")",
         "from pomdplite.compile.faults import distribution_fault, likelihood_fault",
         *(["from pomdplite.compile.noise import wrapped"] if any(definition.angles.values()) else []),
+        *(["from pomdplite.compile.nearest import nearest_point"] if definition.actions is not None else []),
         "from pomdplite.compile.storage import cfunc",
         f'Parameters = namedtuple("Parameters", "{names}")',
         "@njit",
@@ -86,6 +87,14 @@ _CONVERTED: dict[Returns, tuple[str, list[str]]] = {
 }
 
 
+def _nearest(fields: int) -> tuple[str, list[str]]:
+    """The same for an action given by its fields' values: the nearest one of the list."""
+    values = "0.0 + wanted" if fields == 1 else ", ".join(f"0.0 + wanted[{k}]" for k in range(fields))
+    points = f"array_at(address_at(m, {ACTION_POINTS}), ({size_of('actions')} + 1, {fields}), np.float64)"
+    found = f"wanted = {{call}}\nresult = nearest_point({points}, ({values},))"
+    return found, ["if result < 0:", f"    kind, number = {int(FaultKind.NUMBER)}, np.nan"]
+
+
 def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list[str]:
     passing = [passing_of(definition, function, *argument) for argument in function.arguments.items()]
     number = function.return_type == "float64"
@@ -94,8 +103,10 @@ def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list
     if function.returns is Returns.NOTHING:
         result = harmless = next((p.result for p in passing if p.result), "0")
     call, checks = _CONVERTED[function.returns]
+    if function.returns is Returns.ACTION and definition.actions is not None:
+        call, checks = _nearest(len(definition.actions.columns))
     user = f"user_{function.name}({', '.join(p.value for p in passing if p.value is not None)})"
-    body = [call.format(call=user)]
+    body = call.format(call=user).split("\n")
     before = [line for p in passing for line in p.before]
     if function.name in definition.averaged:
         before, body = _expectation(definition, function, passing)
@@ -198,9 +209,12 @@ def argument_types(definition: Definition) -> dict[str, tuple[Any, ...]]:
         if noise.spread is not None
     }
     given = floats.copy(readonly=True)
+    action = types.int64
+    if definition.actions is not None:
+        action = InputRecord(numba.from_dtype(definition.actions.dtype))
     found = {
         Kind.PARAMETERS: numba.typeof(definition.parameters.values), Kind.STATE: inputs["state"],
-        Kind.HIDDEN: inputs["hidden"], Kind.MEMORY: inputs["memory"], Kind.ACTION: types.int64,
+        Kind.HIDDEN: inputs["hidden"], Kind.MEMORY: inputs["memory"], Kind.ACTION: action,
         Kind.OBSERVATION: types.int64, Kind.UNIFORM: types.float64, Kind.STREAM: types.uint64[::1],
         Kind.NEXT_STATES: outputs["state"][::1] if several else outputs["state"], Kind.PROBABILITIES: floats,
         Kind.LIKELIHOODS: floats, Kind.NEXT_HIDDEN: outputs["hidden"], Kind.DRAWN_HIDDEN: outputs["hidden"],

@@ -9,6 +9,7 @@ import numpy as np
 from pomdplite.compile.definition import Definition, Sizes, parameters
 from pomdplite.errors import ModelError
 from pomdplite.model import readings
+from pomdplite.model.actions import Action
 from pomdplite.model.functions import FUNCTIONS, Form, Kind, ModelFunction, Need
 from pomdplite.model.grid import declared_grid
 from pomdplite.model.interface import METHODS, ModelInterface, Settings, defined
@@ -46,12 +47,14 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
     reading = model.observations if isinstance(model.observations, Reading) else None
     if reading is not None:
         words["reading"] = reading.words
+    actions = model.actions if isinstance(model.actions, Action) else None
     constants, left_out = _attributes(model, base)
     return Definition(
         title=model.name,
         state=model.state.dtype,
         theta=model.hidden.dtype,
         memory=model.memory.dtype,
+        actions=actions,
         reading=None if reading is None else reading.dtype,
         noise=noise,
         reading_noise=read,
@@ -60,7 +63,7 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
         extended=frozenset(extended),
         bounds_check=bool(model.bounds_check),
         sizes=sizes,
-        parameters=parameters(constants, sizes, words, (noise, read)),
+        parameters=parameters(constants, sizes, words, (noise, read), actions),
         left_out=left_out,
     )
 
@@ -71,10 +74,12 @@ def _check_tuple(model: Any) -> None:
     if not isinstance(getattr(model, "hidden", None), (Hidden, Population)):
         raise ModelError(f"{model.name}.hidden must be a pomdplite.Hidden(...) or pomdplite.Population(...).")
     actions = getattr(model, "actions", None)
-    if not isinstance(actions, (tuple, list)) or not actions:
-        raise ModelError(f"{model.name}.actions must list at least one action name.")
+    if not isinstance(actions, (tuple, list, Action)) or not actions:
+        raise ModelError(
+            f"{model.name}.actions must list at least one action name, or be a pomdplite.Action(...) with ranges."
+        )
     for what, names in (("actions", actions), ("observations", model.observations)):
-        if what == "observations" and isinstance(names, Reading):
+        if isinstance(names, (Reading, Action)) and isinstance(names, Reading) == (what == "observations"):
             continue
         if not isinstance(names, (tuple, list)) or len(set(names)) != len(names):
             raise ModelError(f"{model.name}.{what} must be a list of distinct names, not {names!r}.")

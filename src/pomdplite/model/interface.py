@@ -32,7 +32,7 @@ class ModelInterface(Settings):
 
     state: State = State()
     hidden: Any  # Hidden or Population
-    actions: Sequence[str]
+    actions: Sequence[str]  # names, or an Action
     observations: Sequence[str] = ()  # names, or a Reading
     noise: Any  # Gaussian, or the number of random numbers of a step; else a parameter like any other
     grid: Any  # Grid; else a parameter like any other
@@ -134,7 +134,11 @@ class ModelInterface(Settings):
 
     @_unchecked
     def policy(m: Any, x: Any, u: float) -> int:
-        """Return a legal action for rollouts through x; u is uniform in [0, 1)."""
+        """Return a legal action for rollouts through x; u is uniform in [0, 1).
+
+        If actions = Action(...), return the value of its field, or a tuple with those of all fields; the nearest listed
+        action is taken.
+        """
         raise NotImplementedError
 
     @_unchecked
@@ -146,6 +150,8 @@ class ModelInterface(Settings):
     def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
         """Set f[a] = 1 for the legal actions worth trying in x after the history h.
 
+        If actions = Action(...), a is the number of an action; `self.force = self.actions.records["force"]` in
+        `__init__` makes m.force[a] its value.
         h is a record of the layout `memory = State(...)`, which `remember` keeps.
         """
         raise NotImplementedError

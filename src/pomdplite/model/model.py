@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pomdplite.compile.jit import Words
-from pomdplite.errors import ModelError, UsageError
+from pomdplite.errors import ModelError, UsageError, shown
+from pomdplite.model.actions import Action
 from pomdplite.model.compiled import CompiledModel
 from pomdplite.model.define import define
 from pomdplite.model.functions import documentation
@@ -21,6 +22,7 @@ from pomdplite.model.records import empty_record, to_words
 from pomdplite.model.spaces import State
 
 _SMALLEST_TAIL = 1e-4  # an episode without a horizon ends where γ^t falls below this
+_NAMED = 30  # names that a message lists
 _LONGEST_EPISODE = 10_000  # steps, where γ = 1 gives no such point
 
 
@@ -29,7 +31,7 @@ class Model(ModelInterface):
 
     state         X: `State(...)`, the layout of the observed state x
     hidden        Θ: `Hidden(...)`, the hidden components, their values or distributions; or `Population(...)`
-    actions       A: names; functions see the number a
+    actions       A: names, functions see the number a; or `Action(...)`, ranges of numbers, functions read a.<field>
     observations  O: names; may be empty; or `Reading(...)`, numbers that a sensor reads
     noise         of the next state, if it is not listed: `Gaussian(...)`, or how many normal numbers a step draws
     discount      γ, at most 1
@@ -62,9 +64,20 @@ class Model(ModelInterface):
         """What messages call this model."""
         return type(self).__name__
 
-    def action_index(self, action: int | str) -> int:
-        """The number of an action given by number or name."""
+    def action_index(self, action: Any) -> int:
+        """The number of an action given by number or name.
+
+        If it has fields, their values may be given, too, as a dictionary or tuple: the nearest listed action counts.
+        """
+        if isinstance(self.actions, Action) and not isinstance(action, (int, np.integer, str)):
+            return self.actions.nearest(action)
         return _index(action, self.actions, "action")
+
+    def action_values(self, action: Any) -> dict[str, Any]:
+        """The values of the fields of an action, given as in `action_index`: {"force": 0.25}."""
+        if not isinstance(self.actions, Action):
+            raise UsageError(f"{self.name} lists its actions by name; they have no fields.")
+        return self.actions.values(self.action_index(action))
 
     @property
     def reading(self) -> Reading | None:
@@ -203,4 +216,5 @@ def _index(given: int | str, names: Sequence[str], what: str) -> int:
             return list(names).index(given)
     elif isinstance(given, (int, np.integer)) and 0 <= int(given) < len(names):
         return int(given)
-    raise UsageError(f"unknown {what} {given!r}; the model has {', '.join(map(str, names)) or 'none'}.")
+    known = ", ".join(map(str, names[:_NAMED])) + (f", … ({len(names):,} in all)" if len(names) > _NAMED else "")
+    raise UsageError(f"unknown {what} {shown(given)}; the model has {known or 'none'}.")

@@ -275,11 +275,12 @@ class Planner(Storable):
         self.view.raise_fault()
         return replace(decision, seconds=self.now() - started)
 
-    def update(self, a: int | str, y: Any, o: Any) -> None:
+    def update(self, a: Any, y: Any, o: Any) -> None:
         """Update state and belief: action a led to state y and observation o.
 
         Actions and observations are numbers or names (no observation is None). A state is a record, a dictionary or a
-        tuple, and so is a reading; a reading with one field may be given as a number.
+        tuple, and so is a reading; a reading with one field may be given as a number. An action with fields may be
+        given by their values as a dictionary or tuple, for which the nearest listed action stands.
         """
         self._must_be_reset()
         self._timed_advance(self.model.action_index(a), *self.model.seen_words(y, o))
