@@ -13,6 +13,7 @@ from pomdplite.mdp.budget import CLOCKS, NO_DEADLINE
 from pomdplite.planners import beta as choice
 from pomdplite.planners import race
 from pomdplite.planners.beta import share_of_rewards
+from pomdplite.planners.raced_policies import SolvedPolicy
 
 
 class Doors(pl.Tiger):
@@ -177,7 +178,7 @@ def test_returns_of_the_race_have_the_known_mean():
     planner = prepared(Doors(), beta=0.0)
     episodes = race.Episodes(planner.belief)
     for beta, lead in ((5.0, 2), (30.0, 3), (100.0, 4)):
-        candidate = race.Candidate(beta, race.SolvedPolicy(planner.solver, beta, NO_DEADLINE))
+        candidate = race.Candidate(beta, SolvedPolicy(planner.solver, beta, NO_DEADLINE))
         for episode in range(800):
             episodes.play(candidate, episode)
         error = np.std(candidate.returns) / 800**0.5

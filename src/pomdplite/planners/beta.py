@@ -42,13 +42,11 @@ from pomdplite.planners.race import (
     Candidate,
     Episodes,
     OutOfWorkError,
-    Policy,
-    SearchedPolicy,
-    SolvedPolicy,
     clearly_better,
     race,
     winners,
 )
+from pomdplite.planners.raced_policies import Policy, SearchedPolicy, SolvedPolicy
 
 log = logging.getLogger("pomdplite")
 

@@ -12,10 +12,8 @@ of those when three quarters are; if it runs out, or the time to prepare does, t
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -24,35 +22,22 @@ from pomdplite.beliefs import Belief
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import NotConvergingError
-from pomdplite.mdp.budget import NO_DEADLINE, Budget, Deadline, OutOfTimeError
-from pomdplite.mdp.exact_solver import ExactSolver
+from pomdplite.mdp.budget import NO_DEADLINE, Deadline, OutOfTimeError
 from pomdplite.mdp.outcomes import allocate_outcomes
-from pomdplite.mdp.population_solver import PopulationSolver
-from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.sampling import pick, simulate
-from pomdplite.mdp.solution import Solution
-from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Population
 from pomdplite.planners.base import choose
+from pomdplite.planners.raced_policies import RACE_SEED, Policy, race_number
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.
 WORK = 1_500_000_000
 REAL_WORK = 450_000_000  # for models with noise or readings
-_SEARCHED_STEP = 120  # a step of UCT's simulations
-_DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
-_DRAWN_STEP = 25  # a step of simulations with drawn outcomes
-_COMPARISON = 8  # of a hidden value with an outcome
-_SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
-_LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
 _PARTICLE = 300  # updating one particle
 _STEP = 2_000  # a step of an episode
 _NEW_STEP = 8_000  # updating the belief or deciding, where that has not been done before
 _SLOWER = 20  # a model that Python runs
-SIMULATIONS = 100  # of UCT per step
-_REAL_SIMULATIONS = 25  # with drawn outcomes
-_REAL_OUTCOMES = 8  # by which a bonus is estimated there
 FEWEST = 8  # episodes on which a choice may rest
 _ROUNDS = (FEWEST, 16, 32, 64, 128, 256, 512)  # episodes after which candidates are compared
 _TESTED = 32  # episodes from which on standard errors are trusted
@@ -61,112 +46,11 @@ _CLEARLY = 3.0  # standard errors
 _DIGITS = 9  # of a probability, in telling beliefs apart
 _TAIL = 0.01  # an episode is cut when rewards weigh less than this
 _STRATA = 8  # of hidden values
-_SEED = 0
 _END = -1
 
 
 class OutOfWorkError(Exception):
     """The work of a race is spent."""
-
-
-class Policy(Protocol):
-    """POMDP-lite with one β."""
-
-    keeps: bool  # whether a decision in the same state and belief is the same, so that it can be kept
-
-    def begin(self, belief: Belief, episode: int) -> None:
-        """Begin an episode."""
-
-    def solve(self, belief: Belief, s: Words) -> Solution:
-        """The values of the actions in s."""
-
-    @property
-    def work(self) -> int:
-        """Units of work so far."""
-
-
-class SolvedPolicy:
-    """Decides by value iteration, on the graph that the planner and all candidates share."""
-
-    keeps = True
-
-    def __init__(self, solver: ExactSolver, beta: float, deadline: Deadline) -> None:
-        self._iteration = solver.iterate(beta, deadline)
-        self._prior = solver.view.table.prior
-        self._begun = False
-
-    def begin(self, belief: Belief, episode: int) -> None:
-        """Forget the last episode before the next decision; if all decisions are known, there is none."""
-        self._begun = False
-
-    def solve(self, belief: Belief, s: Words) -> Solution:
-        """The values of the actions in s."""
-        if not self._begun:
-            self._iteration.reset(self._prior)
-            self._begun = True
-        return self._iteration.solve_at(self._iteration.reachable.find(s), belief.probabilities)
-
-    @property
-    def work(self) -> int:
-        """State-actions evaluated."""
-        return self._iteration.evaluated
-
-
-class SearchedPolicy:
-    """Decides by a short search, or exactly for the particles of a belief while they reach few states.
-
-    All candidates use the planner's solver, which begins each episode with nothing kept.
-    """
-
-    keeps = False
-
-    def __init__(self, solver: UctSolver | WideningSolver | PopulationSolver, beta: float) -> None:
-        self._solver, self._beta, self.work = solver, float(beta), 0
-        self._search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
-        model, self._expansion = solver.view.kernel_model, 0
-        if solver.view.listed:
-            likelihoods = (model.observations + 1) * int(np.max(np.diff(model.offsets)))
-            self._expansion = model.actions * max(0, likelihoods - _SMALL)
-
-    def begin(self, belief: Belief, episode: int) -> None:
-        """Begin with an empty graph and the episode's random numbers."""
-        self._solver.use_beta(self._beta)
-        self._solver.reset(belief.probabilities, _number(episode, rng.PLANNER))
-
-    def solve(self, belief: Belief, s: Words) -> Solution:
-        """The values of the actions in s."""
-        with _short(self._search):
-            found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
-        if isinstance(self._solver, WideningSolver):
-            self.work += _DRAWN_SEARCH + _DRAWN_STEP * found.steps + _COMPARISON * self._solver.comparisons
-            return found
-        self.work += _SEARCHED_STEP * found.steps + self._expansion * found.simulations
-        if isinstance(self._solver, PopulationSolver) and self._solver.iteration is not None:
-            reachable = self._solver.iteration.reachable
-            self.work += _LISTED_STEP * reachable.state_actions * len(reachable.view.table.theta)
-        return found
-
-
-@contextmanager
-def _short(search: UctSolver | WideningSolver | None) -> Iterator[None]:
-    """A budget in simulations for the searches of a race."""
-    if search is None:
-        yield
-        return
-    planned = search.budget, search.parameters
-    search.budget = Budget(None, SIMULATIONS)
-    if isinstance(search, WideningSolver):
-        search.budget = Budget(None, _REAL_SIMULATIONS)
-        search.parameters = search.parameters._replace(outcomes=min(_REAL_OUTCOMES, search.parameters.outcomes))
-    try:
-        yield
-    finally:
-        search.budget, search.parameters = planned
-
-
-def _number(episode: int, purpose: int) -> int:
-    """A seed for an episode of a race."""
-    return int(rng.stream(_SEED, episode, rng.RACE, purpose)[0])
 
 
 @dataclass(eq=False)
@@ -205,11 +89,11 @@ class Episodes:
         """Play an episode and add its return to the candidate's."""
         self._deadline.check(f"{self._model.name}: choosing β")
         belief, policy, kernel_model = self.belief, candidate.policy, self.view.kernel_model
-        belief.reset(_number(episode, rng.PLANNER))
+        belief.reset(race_number(episode, rng.PLANNER))
         if episode == len(self._hidden):
             self._hidden.append(self._draw_hidden(episode))
         theta = self._hidden[episode]
-        noise = rng.stream(_SEED, episode, rng.RACE, rng.WORLD)
+        noise = rng.stream(RACE_SEED, episode, rng.RACE, rng.WORLD)
         policy.begin(belief, episode)
         x, node, total, weight = self._root, self._node(self._root), 0.0, 1.0
         behind: list[tuple[Words, int, Words, int]] = []  # steps that the belief has not been updated with
@@ -253,10 +137,10 @@ class Episodes:
         hidden, values = self._model.hidden, []
         if isinstance(hidden, Population):
             theta = np.zeros((1, hidden.words), np.uint64)
-            self.view.draw_prior(theta, rng.stream(_SEED, episode, rng.RACE, rng.HIDDEN))
+            self.view.draw_prior(theta, rng.stream(RACE_SEED, episode, rng.RACE, rng.HIDDEN))
             return theta
         for number, component in enumerate(hidden.components):
-            draw = rng.stream(_SEED, episode // _STRATA, rng.RACE, rng.HIDDEN, number)
+            draw = rng.stream(RACE_SEED, episode // _STRATA, rng.RACE, rng.HIDDEN, number)
             order = np.argsort([rng.uniform(draw) for _ in range(_STRATA)])
             within = [rng.uniform(draw) for _ in range(_STRATA)]
             at = episode % _STRATA

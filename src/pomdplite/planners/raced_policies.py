@@ -1,0 +1,130 @@
+"""The policies of a race between values of β (race.py): POMDP-lite with one β, and the work that its decisions take."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+
+from pomdplite import rng
+from pomdplite.beliefs import Belief
+from pomdplite.compile.jit import Words
+from pomdplite.mdp.budget import Budget, Deadline
+from pomdplite.mdp.exact_solver import ExactSolver
+from pomdplite.mdp.population_solver import PopulationSolver
+from pomdplite.mdp.real.solver import WideningSolver
+from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.uct_solver import UctSolver
+
+RACE_SEED = 0
+
+# Units of work, each some 3 ns: an exact solver's state-action is one.
+_SEARCHED_STEP = 120  # a step of UCT's simulations
+_DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
+_DRAWN_STEP = 25  # a step of simulations with drawn outcomes
+_COMPARISON = 8  # of a hidden value with an outcome
+_SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
+_LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
+SIMULATIONS = 100  # of UCT per step
+_REAL_SIMULATIONS = 25  # with drawn outcomes
+_REAL_OUTCOMES = 8  # by which a bonus is estimated there
+
+
+class Policy(Protocol):
+    """POMDP-lite with one β."""
+
+    keeps: bool  # whether a decision in the same state and belief is the same, so that it can be kept
+
+    def begin(self, belief: Belief, episode: int) -> None:
+        """Begin an episode."""
+
+    def solve(self, belief: Belief, s: Words) -> Solution:
+        """The values of the actions in s."""
+
+    @property
+    def work(self) -> int:
+        """Units of work so far."""
+
+
+class SolvedPolicy:
+    """Decides by value iteration, on the graph that the planner and all candidates share."""
+
+    keeps = True
+
+    def __init__(self, solver: ExactSolver, beta: float, deadline: Deadline) -> None:
+        self._iteration = solver.iterate(beta, deadline)
+        self._prior = solver.view.table.prior
+        self._begun = False
+
+    def begin(self, belief: Belief, episode: int) -> None:
+        """Forget the last episode before the next decision; if all decisions are known, there is none."""
+        self._begun = False
+
+    def solve(self, belief: Belief, s: Words) -> Solution:
+        """The values of the actions in s."""
+        if not self._begun:
+            self._iteration.reset(self._prior)
+            self._begun = True
+        return self._iteration.solve_at(self._iteration.reachable.find(s), belief.probabilities)
+
+    @property
+    def work(self) -> int:
+        """State-actions evaluated."""
+        return self._iteration.evaluated
+
+
+class SearchedPolicy:
+    """Decides by a short search, or exactly for the particles of a belief while they reach few states.
+
+    All candidates use the planner's solver, which begins each episode with nothing kept.
+    """
+
+    keeps = False
+
+    def __init__(self, solver: UctSolver | WideningSolver | PopulationSolver, beta: float) -> None:
+        self._solver, self._beta, self.work = solver, float(beta), 0
+        self._search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
+        model, self._expansion = solver.view.kernel_model, 0
+        if solver.view.listed:
+            likelihoods = (model.observations + 1) * int(np.max(np.diff(model.offsets)))
+            self._expansion = model.actions * max(0, likelihoods - _SMALL)
+
+    def begin(self, belief: Belief, episode: int) -> None:
+        """Begin with an empty graph and the episode's random numbers."""
+        self._solver.use_beta(self._beta)
+        self._solver.reset(belief.probabilities, race_number(episode, rng.PLANNER))
+
+    def solve(self, belief: Belief, s: Words) -> Solution:
+        """The values of the actions in s."""
+        with _short(self._search):
+            found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
+        if isinstance(self._solver, WideningSolver):
+            self.work += _DRAWN_SEARCH + _DRAWN_STEP * found.steps + _COMPARISON * self._solver.comparisons
+            return found
+        self.work += _SEARCHED_STEP * found.steps + self._expansion * found.simulations
+        if isinstance(self._solver, PopulationSolver) and self._solver.iteration is not None:
+            reachable = self._solver.iteration.reachable
+            self.work += _LISTED_STEP * reachable.state_actions * len(reachable.view.table.theta)
+        return found
+
+
+@contextmanager
+def _short(search: UctSolver | WideningSolver | None) -> Iterator[None]:
+    """A budget in simulations for the searches of a race."""
+    if search is None:
+        yield
+        return
+    planned = search.budget, search.parameters
+    search.budget = Budget(None, SIMULATIONS)
+    if isinstance(search, WideningSolver):
+        search.budget = Budget(None, _REAL_SIMULATIONS)
+        search.parameters = search.parameters._replace(outcomes=min(_REAL_OUTCOMES, search.parameters.outcomes))
+    try:
+        yield
+    finally:
+        search.budget, search.parameters = planned
+
+
+def race_number(episode: int, purpose: int) -> int:
+    """A seed for an episode of a race."""
+    return int(rng.stream(RACE_SEED, episode, rng.RACE, purpose)[0])
