@@ -7,8 +7,8 @@ therefore 0, seven values over three decades below 4 times that scale, and 5 % o
 halfway to the neighbours of the winner. If several tie, having earned the same in every episode, the middle one wins,
 or 0 if it is one of them.
 
-Models with noise or readings are searched with drawn outcomes, which takes longer, so that their races are short. There
-the 5 % stand unless another candidate is clearly better.
+Models with noise or readings are searched with drawn outcomes, which takes longer, so that their races are short, with
+four values over the same decades. There the 5 % stand unless another candidate is clearly better.
 
 The choice is kept on disk under the model's digest, together with everything that it depends on.
 """
@@ -54,6 +54,7 @@ AUTO = "auto"
 SHARE = 0.05  # of the range of rewards: a candidate, and β where there is no race
 _VERSION = 1  # of the race: what is kept on disk from another one does not count
 _HIGHEST, _RATIO, _VALUES = 4.0, 10**0.5, 7  # the grid, from the highest down, in units of what information is worth
+_REAL_RATIO, _REAL_VALUES = 10.0, 4  # the same for models with noise or readings
 _FIRST_SHARE = 0.7  # of the work, for the grid; the rest is for the neighbours of its winner
 _KNOWN_VALUES = 2_000_000  # most (x, θ, a) for which the value of a known θ is computed
 _NOTHING = 1e-6  # of the value: what information is worth, up to rounding
@@ -120,14 +121,15 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
     zero, default = (Candidate(beta, policy(beta)) for beta in (0.0, _rounded(share.value)))
     try:
         if view.real:
-            episodes.try_out(default, _VALUES + 2)
+            episodes.try_out(default, _REAL_VALUES + 2)
         for episode in range(FEWEST):
             episodes.play(zero, episode)
         worth = _worth_of_information(view, zero, deadline)
         scale = share.value / SHARE if worth is None else worth
         if scale <= _NOTHING * max(1.0, abs(zero.mean)):
             return _Choice(0.0, "knowing the hidden value would earn no more", raced=False)
-        grid = [_rounded(_HIGHEST * scale / _RATIO**i) for i in range(_VALUES)]
+        ratio, values = (_REAL_RATIO, _REAL_VALUES) if view.real else (_RATIO, _VALUES)
+        grid = [_rounded(_HIGHEST * scale / ratio**i) for i in range(values)]
         others = sorted({*grid, default.beta} - {0.0})
         ranked = race(episodes, [zero, *(default if b == default.beta else Candidate(b, policy(b)) for b in others)])
     except OutOfWorkError:
