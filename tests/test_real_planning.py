@@ -220,6 +220,36 @@ def test_a_hidden_number_with_a_distribution_is_planned_for():
     assert abs(found.solution.mean_bonus[0] - change) < 0.1
 
 
+class TwoSensors(pl.Model):
+    """Two independent hidden numbers, each read by an action of its own with noise of its own."""
+
+    hidden = pl.Hidden(one=(-1.0, 1.0), two=(-1.0, 1.0))
+    actions = ("read one", "read two")
+    observations = pl.Reading(d=float, noise=pl.Gaussian(d=1.0))
+    discount = 0.5
+
+    def depends(m, x, a):
+        return a
+
+    def transition(m, x, theta, a, y):
+        pass
+
+    def observation(m, y, theta, a, z, sd):
+        z.d = theta.one if a == 0 else theta.two
+        sd.d = 0.5 if a == 0 else 2.0
+
+    def reward(m, x, theta, a):
+        return 0.0
+
+
+def test_factored_beliefs_change_by_what_the_action_tells_of_its_component():
+    """For ±1 read with error σ, E‖b_z − b‖₁ is the total variation between N(±1, σ²): 2 Φ(1/σ) − 1."""
+    found = decide(TwoSensors(), beta=1.0, sims=20).solution
+    expected = [math.erf(1 / sd / math.sqrt(2)) for sd in (0.5, 2.0)]
+    assert np.abs(found.mean_bonus - expected).max() < 0.06
+    assert found.actions[np.argmax(found.q)] == 0
+
+
 def test_it_says_that_it_searches_and_why():
     planner = pl.PomdpLite(Pendulum(), 1.0, time=0.05)
     planner.prepare()
