@@ -1,7 +1,8 @@
-"""The pendulum of unknown mass: POMDP-lite beside planners that know the mass, believe a nominal one, or do not explore.
+"""The pendulum of unknown mass: POMDP-lite beside planners that know the mass, believe a nominal one, or explore not.
 
     python benchmarks/pendulum.py episodes EPISODES [SEED] [FILE]     episodes of 200 steps, the same for every planner
     python benchmarks/pendulum.py calibration EPISODES [SEED]         how often the 95 % interval holds the true mass
+    python benchmarks/pendulum.py picture EPISODE [SEED] [FILE]       an episode in the phase plane, over the values
 
 All planners have 0.1 s of CPU time a step. Episodes that FILE already holds are not played again.
 """
@@ -100,6 +101,37 @@ def calibration(count, seed=15):
           f"its mean width was {np.mean(widths):.3f}")  # fmt: skip
 
 
+def picture(episode, seed=15, file="docs/pictures/pendulum.png"):
+    """An episode in the phase plane, over the values that the planner computed last, and the belief about the mass."""
+    from pomdplite.views.mpl import new_figure
+
+    world, planner, steps = pl.ModelWorld(pl.Pendulum()), planner_for("pomdp-lite", pl.Pendulum()), []
+    pl.run_episode(planner, world, seed, episode, on_step=steps.append)
+    values = planner.solver.point_values(planner.s)
+    figure = new_figure(10, 4)
+    plane, mass = figure.subplots(1, 2, width_ratios=(1.3, 1))
+    axes = planner.model.grid.axes(planner.model.state, "Pendulum")
+    (angles, speeds) = (axis.low + axis.spacing * np.arange(axis.points) for axis in axes)
+    around = np.append(angles, angles[0] + 2 * np.pi), np.concatenate([values, values[:1]])
+    shades = plane.contourf(around[0], speeds, around[1].T, levels=20, cmap="cividis")
+    figure.colorbar(shades, ax=plane, label="value")
+    path = np.array([[step.x["angle"], step.x["speed"]] for step in steps])
+    path[1:][np.abs(np.diff(path[:, 0])) > np.pi] = np.nan  # where the angle jumps from π to −π
+    plane.plot(*path.T, color="white", lw=1.5)
+    plane.plot(*path[0], "o", color="white", ms=6)
+    plane.plot(0, 0, "*", color="white", ms=10)
+    plane.set(xlabel="angle", ylabel="speed", xlim=(-np.pi, np.pi), ylim=(-8, 8))
+    mean, low, high = np.array([step.marginals[0] for step in steps]).T
+    mass.fill_between(range(len(steps)), low, high, color="#9dbfe6", label="95 % interval")
+    mass.plot(mean, color="#1f5fbf", label="mean")
+    mass.axhline(world.theta.mass, color="#454b57", ls="--", lw=1, label="true mass")
+    mass.set(xlabel="step", ylabel="mass", ylim=(0.5, 2.0))
+    mass.legend(frameon=False)
+    figure.savefig(file, dpi=110)
+
+
 if __name__ == "__main__":
     what, number, *more = sys.argv[1:]
-    {"episodes": episodes, "calibration": calibration}[what](int(number), *map(int, more[:1]), *more[1:])
+    {"episodes": episodes, "calibration": calibration, "picture": picture}[what](
+        int(number), *map(int, more[:1]), *more[1:]
+    )

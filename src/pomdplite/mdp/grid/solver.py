@@ -12,7 +12,7 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
-from pomdplite.errors import TooLargeError, UnsuitableError
+from pomdplite.errors import TooLargeError, UnsuitableError, UsageError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import NO_DEADLINE, Budget, Clock, Deadline
 from pomdplite.mdp.grid.drawing import Drawing, allocate_drawing_work, drawing_for
@@ -119,6 +119,17 @@ class GridSolver:
                     f"stopped sweeping the grid after {self.budget.seconds:g} s: values may be {residual:.2g} off",
                 )
         return self._solution(kernel_model, drawing, state, nodes, residual, notes)
+
+    def point_values(self, s: Words) -> Floats:
+        """Ṽ at the points whose discrete fields are those of s, as an array with one axis for each of the grid's."""
+        rest = s.copy()
+        rest[self._axes.word] = 0
+        known = self._space.rests[: self._space.counts[FOUND]]
+        found = np.flatnonzero((known == rest).all(axis=1))
+        if len(found) == 0:
+            raise UsageError(f"{self.view.model.name}: no values are known for {self.view.describe(s)}.")
+        first = 1 + int(found[0]) * self._points
+        return self.values[_VALUE, first : first + self._points].reshape(self._axes.points)
 
     # ------------------------------------------------------------------ the graph
 
