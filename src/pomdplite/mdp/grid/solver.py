@@ -2,10 +2,13 @@
 
 Whenever the belief has changed, the steps from all points are computed under the new one (points.py) and the values are
 brought up to date, from those of the last belief on (sweeps.py). The action is chosen by one exact step from the
-present state, whose next states lie between the points.
+present state, whose next states lie between the points. If the time of a step does not suffice, values are those of an
+earlier belief: what is begun for a belief is brought to its end in the next steps.
 """
 
 import math
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,11 +21,11 @@ from pomdplite.mdp.budget import NO_DEADLINE, Budget, Clock, Deadline
 from pomdplite.mdp.grid.drawing import Drawing, allocate_drawing_work, drawing_for
 from pomdplite.mdp.grid.points import (
     ACTIVE,
-    AT_POINT,
     AT_REST,
     BUILT,
     FOUND,
     GRAPH_FULL,
+    PAUSED,
     RESTS_FULL,
     allocate_space,
     begin,
@@ -52,12 +55,30 @@ from pomdplite.model.grid import declared_grid
 POINT_LIMIT = 1_000_000
 _EDGES = 8  # of a pair, at first
 _VALUE, _BONUS = range(2)  # rows of GridSolver.values
+_LATE = "the time was over before the grid's steps were computed: its values are those of an earlier belief"
+
+
+class _Source(NamedTuple):
+    """The belief of a graph."""
+
+    b: Floats
+    model: KernelModel  # whose θ are the belief's
+    drawing: Drawing
+
+    @classmethod
+    def of(cls, b: Floats, model: KernelModel, drawing: Drawing) -> "_Source":
+        """A copy, since beliefs change in place."""
+        return cls(b.copy(), model._replace(theta=model.theta.copy()), drawing)
+
+    def same(self, b: Floats, model: KernelModel) -> bool:
+        """Whether it is this belief."""
+        return np.array_equal(self.b, b) and np.array_equal(self.model.theta, model.theta)
 
 
 class GridSolver:
     """Value iteration on the points of the model's grid.
 
-    budget     of a decision: sweeping stops when its seconds are over
+    budget     of a decision, which ends when its seconds are over; without seconds, values are exact
     tolerance  largest error of a value at a point, in units of reward
     limit      the most points, those of all discrete states together
     """
@@ -79,12 +100,12 @@ class GridSolver:
         self._require_points(1)
         self._work = allocate_drawing_work(view)
         self._forget()
-        self._known: tuple[Floats, Words] | None = None  # the belief that the graph is for: b and its values
+        self._source: _Source | None = None  # what the graph is for
         self._first: Floats | None = None  # values with which every episode begins
 
     def use_beta(self, beta: float) -> None:
         """Solve for this β from now on."""
-        self.beta, self._known, self._first = float(beta), None, None
+        self.beta, self._source, self._first = float(beta), None, None
         self.values[:] = 0.0
 
     def prepare(self, kernel_model: KernelModel, s: Words, b: Floats, deadline: Deadline) -> None:
@@ -98,26 +119,30 @@ class GridSolver:
 
     def reset(self, prior: Floats, seed: int) -> None:
         """Start from the values for the prior. There is no chance in them: all decisions draw the same numbers."""
-        self._known = None
+        self._source = None
         self.values[:] = 0.0
         if self._first is not None:
             self.values[:, : self._first.shape[1]] = self._first
 
     def solve(self, kernel_model: KernelModel, s: Words, b: Floats) -> Solution:
         """Solve for the belief b all points that s can reach, and take one exact step from s."""
-        clock = self.budget.start()
+        clock, nodes, residual = replace(self.budget, simulations=None).start(), 0, 0.0
         drawing = drawing_for(self.view, kernel_model, b, self.beta, self._work)
-        state, nodes = canonical(drawing.frozen, s).reshape(1, -1), 0
-        if self._known is None or not all(map(np.array_equal, self._known, (b, kernel_model.theta))):
-            self._begin((b.copy(), kernel_model.theta.copy()))
-        residual, notes = 0.0, tuple[str, ...]()
-        if self._build(kernel_model, drawing, state):
-            nodes = int(self._graph.counts[NODES])
-            residual = self._sweep(clock)
-            if residual > self.tolerance:
-                notes = (
-                    f"stopped sweeping the grid after {self.budget.seconds:g} s: values may be {residual:.2g} off",
-                )
+        state, notes = canonical(drawing.frozen, s).reshape(1, -1), tuple[str, ...]()
+        while True:
+            if self._source is None or (self._complete and not self._source.same(b, kernel_model)):
+                self._begin(_Source.of(b, kernel_model, drawing))
+            assert self._source is not None
+            self._open(kernel_model, drawing, state)
+            if not self._complete:
+                if not self._build(self._source, clock):
+                    notes = (_LATE,)
+                    break
+                nodes, residual = int(self._graph.counts[NODES]), self._sweep(clock)
+                if residual > self.tolerance:
+                    notes = (f"the time was over before the grid's values were exact: {residual:.2g} off at most",)
+            if self._source.same(b, kernel_model):
+                break
         return self._solution(kernel_model, drawing, state, nodes, residual, notes)
 
     def point_values(self, s: Words) -> Floats:
@@ -133,12 +158,17 @@ class GridSolver:
 
     # ------------------------------------------------------------------ the graph
 
-    def _begin(self, belief: tuple[Floats, Words]) -> None:
+    def _begin(self, source: "_Source") -> None:
         """Begin a graph for a belief."""
         if self.values.shape[1] > 1 + self.limit:  # rests of other beliefs have piled up
             self._forget()
-        self._known = belief
+        self._source = source
         begin(self._space, self._graph)
+
+    @property
+    def _complete(self) -> bool:
+        """Whether the graph has the points of all active rests."""
+        return bool(self._space.counts[AT_REST] == self._space.counts[ACTIVE])
 
     def _forget(self) -> None:
         """Make room for a first rest, and forget all others."""
@@ -147,28 +177,42 @@ class GridSolver:
         self._graph = allocate_point_graph(0, 0, 0)
         self.values: Floats = np.zeros((2, 1 + self._points))  # [Ṽ, and what bonuses contribute to it; place]
 
-    def _build(self, model: KernelModel, drawing: Drawing, state: Words) -> bool:
-        """Build the graph of all that can follow a state; whether there was something to build."""
-        while (status := open_state(model, drawing, self._space, state)) == RESTS_FULL:
+    def _open(self, model: KernelModel, drawing: Drawing, state: Words) -> None:
+        """Let the graph, and the values, have room for what can follow a state."""
+        while open_state(model, drawing, self._space, state) == RESTS_FULL:
             self._space = with_rests(self._space, 2 * len(self._space.rests))
         self.view.raise_fault()
-        built, clock, done = status == BUILT, self._deadline.batches(), 0
+        self._make_places()
+
+    def _build(self, source: "_Source", clock: Clock) -> bool:
+        """Build on until the graph is complete; False if the time is over before."""
+        done, status = 0, PAUSED
         while status != BUILT:
-            status = build(model, drawing, self._space, self._graph, clock.portion(done))
+            portion = clock.portion(done)
+            if portion == 0:
+                return False
+            status = build(source.model, source.drawing, self._space, self._graph, portion)
             self.view.raise_fault()
-            done = int(self._space.counts[AT_REST]) * self._points + int(self._space.counts[AT_POINT])
+            done += portion
             if status == RESTS_FULL:
                 self._space = with_rests(self._space, 2 * len(self._space.rests))
             elif status == GRAPH_FULL:
-                self._make_room(drawing)
+                self._make_room(source.drawing)
             self._deadline.check(f"{self.view.model.name}: computing the steps from the points of its grid")
-        return not built
+        self._make_places()
+        return True
+
+    def _make_places(self) -> None:
+        """Room for the values of all points."""
+        missing = 1 + int(self._space.counts[FOUND]) * self._points - self.values.shape[1]
+        if missing > 0:
+            self.values = np.concatenate([self.values, np.zeros((2, missing))], axis=1)
 
     def _make_room(self, drawing: Drawing) -> None:
         """Room for the points of all active rests, and for the edges that they can be expected to have."""
         counts, graph, actions = self._space.counts, self._graph, self.view.kernel_model.actions
         self._require_points(int(counts[ACTIVE]))
-        nodes, done = int(counts[ACTIVE]) * self._points, max(1, int(graph.counts[PAIRS]))
+        nodes, done = max(int(counts[ACTIVE]) * self._points, len(graph.value)), max(1, int(graph.counts[PAIRS]))
         edges = nodes * actions * max(_EDGES, 1.2 * graph.counts[EDGES] / done)
         edges = int(edges) + actions * len(drawing.work.next) * (len(self._axes.word) + 1)
         memory.require(
@@ -190,17 +234,15 @@ class GridSolver:
 
     def _sweep(self, clock: Clock) -> float:
         """Sweep until the values are exact up to the tolerance, or until the time is over: the largest error left."""
-        places = 1 + int(self._space.counts[FOUND]) * self._points
-        if places > self.values.shape[1]:
-            self.values = np.concatenate([self.values, np.zeros((2, places - self.values.shape[1]))], axis=1)
         graph, gamma, v = self._graph, self.gamma, self.values[_VALUE]
         nodes, later = int(graph.counts[NODES]), gamma / (1 - gamma)
         best, fresh, error = np.zeros(nodes, np.int32), np.zeros(nodes), np.inf
         while nodes > 0:
             low, high = improve(graph, gamma, v, best, fresh)
             error = later * (high - low) / 2
-            if error <= self.tolerance or clock.left <= 0:
+            if error <= self.tolerance:
                 shift(graph, v, later * (low + high) / 2)
+            if error <= self.tolerance or clock.left <= 0:
                 break
             evaluate(graph, gamma, best, True, v, EVALUATIONS)
             self._deadline.check(f"{self.view.model.name}: value iteration on its grid")
