@@ -140,6 +140,20 @@ def test_models_that_run_as_python_are_tested_too():
     assert "density is about" in text and "compared with what transition draws" in text
 
 
+class Brief(Zoo):
+    """Most steps end the episode."""
+
+    actions = ("go", "end", "stop", "leave")
+
+    def terminal(m, x):
+        return x.v > 3.0
+
+
+def test_the_check_goes_deep_where_steps_have_noise_and_most_of_them_end():
+    report = pl.check_model(altered(Brief, __init__=lambda self: Zoo.__init__(self, "log-normal")), calls=2000)
+    assert report.states > 100 and not report.complete and report.ok
+
+
 # ---------------------------------------------------------------------- moves
 
 

@@ -131,7 +131,8 @@ def _walk(probe: Probe, view: KernelView, start: Any, extent: Extent, seed: int)
             faults += 1
             _explain(probe)
     report.states, report.calls = int(walk.counts[EXPANDED]), int(walk.counts[CALLS])
-    report.complete = status == FINISHED and not walk.counts[LEFT_OUT] and faults == 0  # nobody looked behind a fault
+    drawn = model.noise.numbers > 0 or walk.counts[LEFT_OUT] > 0
+    report.complete = status == FINISHED and not drawn and faults == 0  # nobody looked behind a fault
     return walk
 
 

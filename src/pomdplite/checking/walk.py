@@ -24,6 +24,7 @@ FINISHED, PAUSED, FAULT_FOUND = range(3)
 FOUND, STATE, ACTION, VALUE, EXPANDED, CALLS, LEGAL_ACTIONS, LEFT_OUT = range(8)
 
 _VALUES = 64  # of one component, or of a joint or drawn θ, that are tried in one (x, a)
+_PENDING = 16  # states that wait; where steps have noise, further ones are followed only now and then
 _DRAWS = 3  # of a θ that cannot be listed
 _DIFFERS, _DOMAIN, _DENSITY_ZERO = (int(k) for k in (FaultKind.DIFFERS, FaultKind.DOMAIN, FaultKind.DENSITY_ZERO))
 _TRANSITION = SLOTS["transition"]
@@ -208,9 +209,9 @@ def _draw_next(model: KernelModel, walk: Walk, draws: Draws, s: int, a: int) -> 
 
 @inner
 def _follows(model: KernelModel, walk: Walk, s: int, values: int) -> bool:
-    """Whether to follow a next state: where every step leads to a new one, about two are, for depth before width."""
-    pending = walk.counts[FOUND] > s + 1
-    return model.noise.numbers == 0 or not pending or uniform(walk.random) * model.actions * values < 1.0
+    """Whether to follow a next state. Where every step leads to a new one, only some are, for depth before width."""
+    few = walk.counts[FOUND] - s <= _PENDING
+    return model.noise.numbers == 0 or few or uniform(walk.random) * model.actions * values < 1.0
 
 
 @inner
