@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from pomdplite.model.model import Model
+from pomdplite.model.spaces import Distributed, Hidden
 
 
 class StepResult(NamedTuple):
@@ -51,8 +52,10 @@ class World(ABC):
 
     @property
     def truth(self) -> str:
-        """A description of what was hidden, to print after the episode; empty if it cannot be listed."""
-        return "" if self.theta is None or not self.model.hidden.components else self.model.hidden.describe(self.theta)
+        """A description of what was hidden, to print after the episode; empty for a Population."""
+        hidden = self.model.hidden
+        told = isinstance(hidden, (Hidden, Distributed)) and self.theta is not None
+        return hidden.describe(self.theta) if told else ""
 
     @property
     def success(self) -> bool | None:
