@@ -65,6 +65,26 @@ def test_the_page_about_your_own_loop(tmp_path, monkeypatch, capsys):
     assert printed.strip().endswith("value iteration")
 
 
+def test_the_page_about_real_numbers(tmp_path, monkeypatch, capsys):
+    """The page shows what its code prints; the returns may differ by two standard errors, as searches change."""
+    page, example = (ROOT / "docs/real-numbers.md").read_text(), (ROOT / "examples/push_box.py").read_text()
+    scope = run_blocks("docs/real-numbers.md", tmp_path, monkeypatch)
+    printed = capsys.readouterr().out
+    model = (tmp_path / "push_box.py").read_text().removeprefix("# push_box.py\n")
+    assert model.strip() in example
+    for line in re.findall(r"^.* mass \d.*$", page, re.M):
+        assert line in printed
+    rows = r"^(pomdp-lite|mean-mdp) +([\d.]+) ± ([\d.]+)"
+    shown, found = (re.findall(rows, text, re.M) for text in (page, printed))
+    assert [row[0] for row in shown] == [row[0] for row in found] == ["pomdp-lite", "mean-mdp"]
+    for (_, claimed, _), (_, mean, error) in zip(shown, found, strict=True):
+        assert abs(float(mean) - float(claimed)) < 2 * float(error)
+    assert scope["decision"].name == "weigh" and f"\n{scope['decision'].name}\n" in printed
+    (tmp_path / "wrong_floor.py").write_text((tmp_path / "rough_floor.py").read_text().replace(" * moved)", ")"))
+    message = pl.check_model(pl.make_model("wrong_floor.py:RoughFloor")).findings[0].message
+    assert f"error: {message}\n" in page
+
+
 def test_the_page_about_plans(tmp_path, monkeypatch, capsys):
     scope = run_blocks("docs/plan.md", tmp_path, monkeypatch)
     assert scope["robot"].title == scope["found"].title and (tmp_path / "tiger2.npz").exists()
@@ -121,6 +141,7 @@ def test_the_example_of_the_worlds_page_runs(tmp_path, monkeypatch, capsys):
 
 EXAMPLES = {
     "tables.py": "bayes-optimal: test-left, value 5.93",
+    "push_box.py": "mass 2.50, friction 0.35: weigh\n",
     "unknown_mass.py": "0.5 kg 0.01, 1 kg 0.08, 4 kg 0.91: lift strongly",
 }
 
