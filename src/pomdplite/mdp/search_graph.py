@@ -1,7 +1,8 @@
 """The states that an online search has visited, and what it knows about their actions.
 
 A node is a state s = (x, maps), a pair is a legal action of an expanded node, and an edge leads from a pair to a next
-node. Memory is allocated once and never grows: when it is full the search continues without new nodes and reports it.
+node. Where there are many actions, a node may have listed more of them than the search considers (action_widening.py).
+Memory is allocated once and never grows: when it is full the search continues without new nodes and reports it.
 """
 
 from typing import NamedTuple
@@ -36,14 +37,17 @@ class SearchGraph(NamedTuple):
     visits: Small  # [node]
     stamp: Small  # [node] the last simulation that visited it
     first: Ints  # [node] its first pair, or NOT_EXPANDED
-    pairs: Small  # [node] number of its pairs
+    pairs: Small  # [node] number of its pairs that the search considers, the first ones
+    listed: Small  # [node] number of its pairs
+    whole: Small  # [node] 1 if every legal action is among them
     action: Small  # [pair]
     tries: Small  # [pair]
     q: Floats  # [pair] Q̃
     q_bonus: Floats  # [pair] the part of it that bonuses contribute
     reward: Floats  # [pair] mean reward of the step
     gain: Floats  # [pair] β E‖b' − b‖₁ of the step
-    first_edge: Ints  # [pair + 1]
+    first_edge: Ints  # [pair]
+    edges: Small  # [pair] number of its edges
     next: Small  # [edge]
     chance: Floats  # [edge] mean transition probability
 
@@ -53,10 +57,9 @@ def allocate_search_graph(model: KernelModel, nodes: int, pairs: int) -> SearchG
 
     Where the limit on memory is too low for all of it, every array is shorter in proportion.
     """
-    node = 8 * model.s_words + 48 + 72 * pairs / nodes
+    node = 8 * model.s_words + 56 + 76 * pairs / nodes
     fits = memory.capacity(nodes, node, "nodes of the search graph", fewest=min(nodes, _FEWEST_NODES))
     nodes, pairs = fits, pairs * fits // nodes
-    edges = 2 * pairs
     return SearchGraph(
         counts=np.zeros(4, np.int64),
         states=np.zeros((nodes, model.s_words), np.uint64),
@@ -67,15 +70,18 @@ def allocate_search_graph(model: KernelModel, nodes: int, pairs: int) -> SearchG
         stamp=np.zeros(nodes, np.int32),
         first=np.zeros(nodes, np.int64),
         pairs=np.zeros(nodes, np.int32),
+        listed=np.zeros(nodes, np.int32),
+        whole=np.zeros(nodes, np.int32),
         action=np.zeros(pairs, np.int32),
         tries=np.zeros(pairs, np.int32),
         q=np.zeros(pairs),
         q_bonus=np.zeros(pairs),
         reward=np.zeros(pairs),
         gain=np.zeros(pairs),
-        first_edge=np.zeros(pairs + 1, np.int64),
-        next=np.zeros(edges, np.int32),
-        chance=np.zeros(edges),
+        first_edge=np.zeros(pairs, np.int64),
+        edges=np.zeros(pairs, np.int32),
+        next=np.zeros(2 * pairs, np.int32),
+        chance=np.zeros(2 * pairs),
     )
 
 
@@ -86,7 +92,6 @@ def clear(graph: SearchGraph, root: Words) -> None:
     graph.counts[NODES] = 1  # END
     graph.value[END] = graph.bonus[END] = 0.0
     graph.pairs[END] = 0
-    graph.first_edge[0] = 0
     add_node(graph, root.reshape(1, -1), 0, True)
 
 
@@ -119,12 +124,12 @@ def add_node(graph: SearchGraph, states: Words, i: int, merged: bool) -> int:
 
 
 @inlined
-def has_space(model: KernelModel, graph: SearchGraph, out: Outcomes) -> bool:
-    """Whether one more node can be expanded."""
-    branches = model.actions * out.next.shape[0]
+def has_space(graph: SearchGraph, out: Outcomes, pairs: int) -> bool:
+    """Whether there is space for this many more pairs, with any next nodes."""
+    branches = pairs * out.next.shape[0]
     return (
         graph.counts[NODES] + branches < graph.states.shape[0]
-        and graph.counts[PAIRS] + model.actions < graph.q.shape[0]
+        and graph.counts[PAIRS] + pairs < graph.q.shape[0]
         and graph.counts[EDGES] + branches < graph.next.shape[0]
     )
 
@@ -138,7 +143,8 @@ def find_node(graph: SearchGraph, s: Words) -> int:
 @inlined
 def sample_next(graph: SearchGraph, pair: int, stream: Words) -> int:
     """A next node drawn from the mean transition."""
-    first, last = graph.first_edge[pair], graph.first_edge[pair + 1]
+    first = graph.first_edge[pair]
+    last = first + graph.edges[pair]
     if last == first + 1:
         return graph.next[first]
     u, total = uniform(stream), 0.0
@@ -169,7 +175,7 @@ def back_up_pair(graph: SearchGraph, node: int, pair: int, gamma: float) -> None
     it is the best action; if it is not, Ṽ does not depend on the difference.
     """
     q, bonus, loop = graph.reward[pair] + graph.gain[pair], graph.gain[pair], 0.0
-    for edge in range(graph.first_edge[pair], graph.first_edge[pair + 1]):
+    for edge in range(graph.first_edge[pair], graph.first_edge[pair] + graph.edges[pair]):
         to = graph.next[edge]
         if to == node:
             loop += graph.chance[edge]
@@ -187,6 +193,11 @@ def back_up_pair(graph: SearchGraph, node: int, pair: int, gamma: float) -> None
     graph.q_bonus[pair] = bonus
 
 
+def edges_of(graph: SearchGraph, pair: int) -> slice:
+    """The edges of a pair."""
+    return slice(int(graph.first_edge[pair]), int(graph.first_edge[pair] + graph.edges[pair]))
+
+
 def principal_variation(graph: SearchGraph, node: int, longest: int = 12) -> tuple[int, ...]:
     """The actions that the search expects to take: the best one, then the best one in its likeliest next state, ..."""
     visited = set[int]()
@@ -196,6 +207,6 @@ def principal_variation(graph: SearchGraph, node: int, longest: int = 12) -> tup
         first = int(graph.first[node])
         pair = first + int(np.argmax(graph.q[first : first + graph.pairs[node]]))
         line.append(int(graph.action[pair]))
-        edges = slice(int(graph.first_edge[pair]), int(graph.first_edge[pair + 1]))
+        edges = edges_of(graph, pair)
         node = int(graph.next[edges][np.argmax(graph.chance[edges])])
     return tuple(line)

@@ -13,7 +13,7 @@ class Solution:
 
     solver: str  # name of the method, for people
     actions: Small  # action numbers
-    q: Floats  # value of each action: reward part + bonus part
+    q: Floats  # value of each action: reward part + bonus part; -inf if a search knows nothing of it
     bonus_part: Floats  # what future bonuses contribute to q under the greedy policy; the rest is reward
     mean_reward: Floats  # R(b, s, a) of the next step alone
     mean_bonus: Floats  # β E‖b' − b‖₁ of the next step alone

@@ -12,58 +12,33 @@ mean reward and bonus plus the mean value of its next states. Averaging returns 
 merged it would mix the returns of different paths through a state, and max backups are correct.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
+from pomdplite.mdp.action_widening import ActionWidening, allowed, open_node, widen
 from pomdplite.mdp.bonus import expected_l1_change
+from pomdplite.mdp.expansion import (
+    DEEPEST,
+    FAULTY,
+    OUTCOME_BUFFER_FULL,
+    SEARCHED,
+    SIMULATIONS,
+    STEPS,
+    SearchParameters,
+    SearchWorkspace,
+    expand,
+)
 from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes
 from pomdplite.mdp.sampling import pick
-from pomdplite.mdp.search_graph import (
-    EDGES,
-    END,
-    NODES,
-    NOT_EXPANDED,
-    PAIRS,
-    SIMULATION,
-    SearchGraph,
-    add_node,
-    back_up_node,
-    has_space,
-    sample_next,
-)
+from pomdplite.mdp.search_graph import END, NOT_EXPANDED, SIMULATION, SearchGraph, back_up_node, sample_next
 from pomdplite.rng import uniform
 
 EPSILON = 0.02  # share of uniformly random actions, so that a small c leaves no state unexplored
 _NEGLIGIBLE = 1e-3  # a rollout ends once its discount factor is below this
 
-# Why a search returned, and what became of an expansion.
-SEARCHED, GRAPH_FULL, OUTCOME_BUFFER_FULL, FAULTY = range(4)
-
-# Indices into SearchWorkspace.tally.
-SIMULATIONS, STEPS, DEEPEST, RAN_FULL = range(4)
-
-
-class SearchParameters(NamedTuple):
-    """The constants of a search."""
-
-    beta: float  # weight of the bonus, Definition 1
-    gamma: float
-    c: float  # weight of exploration in UCB1
-    search_depth: int
-
-
-class SearchWorkspace(NamedTuple):
-    """Arrays that a search writes to, besides its graph."""
-
-    out: Outcomes
-    path: Ints  # [2 depth] node and pair at every depth of the current simulation
-    stream: Words  # [1] random numbers
-    tally: Ints  # [4] simulations, model steps, longest simulation, whether the graph ran full
-
+STOPPED = -2  # in place of a node: a simulation that could not go on
 
 # ---------------------------------------------------------------------- the two searches
 
@@ -71,16 +46,22 @@ class SearchWorkspace(NamedTuple):
 @kernel
 def graph_search(
     model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, root: int,
-    simulations: int,
+    simulations: int, widening: ActionWidening | None,
 ) -> int:  # fmt: skip
     """Run simulations with merged states and max backups; why it stopped."""
     for _ in range(simulations):
-        leaf, depth = simulate_graph(graph, parameters, work, root)
+        leaf, depth = simulate_graph(model, graph, b, parameters, work, root, widening)
+        if leaf == STOPPED:
+            return depth
         if leaf != END:
             estimate = graph.value[leaf]
             if not abi.has_heuristic(model) and depth > 0:
                 estimate = rollout(model, graph, b, parameters, work, leaf, depth)
-            status = expand(model, graph, b, parameters, work, leaf, estimate, True)
+            if widening is None:
+                status = expand(model, graph, b, parameters, work, leaf, estimate, True)
+            else:
+                graph.value[leaf] = estimate
+                status = open_node(model, graph, b, parameters, work, leaf, widening, allowed(widening, 0))
             if status in (OUTCOME_BUFFER_FULL, FAULTY):
                 return status
             if status == SEARCHED:
@@ -94,7 +75,7 @@ def graph_search(
 @kernel
 def tree_search(
     model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, root: int,
-    simulations: int,
+    simulations: int, widening: ActionWidening | None,
 ) -> int:  # fmt: skip
     """Run simulations in a tree with averaged returns; why it stopped."""
     if graph.first[root] == NOT_EXPANDED:
@@ -102,12 +83,17 @@ def tree_search(
         if status in (OUTCOME_BUFFER_FULL, FAULTY):
             return status
     for _ in range(simulations):
-        leaf, depth = simulate_tree(graph, parameters, work, root)
+        leaf, depth = simulate_tree(model, graph, b, parameters, work, root, widening)
+        if leaf == STOPPED:
+            return depth
         value = 0.0
         if leaf != END:
             if depth > 0:
                 value = rollout(model, graph, b, parameters, work, leaf, depth)
-            status = expand(model, graph, b, parameters, work, leaf, 0.0, False)
+            if widening is None:
+                status = expand(model, graph, b, parameters, work, leaf, 0.0, False)
+            else:
+                status = open_node(model, graph, b, parameters, work, leaf, widening, allowed(widening, 0))
             if status in (OUTCOME_BUFFER_FULL, FAULTY):
                 return status
         backward_mean(graph, parameters.gamma, work.path, depth, value)
@@ -158,8 +144,7 @@ def select_or_explore(graph: SearchGraph, node: int, c: float, stream: Words) ->
 @inlined
 def leads_back(graph: SearchGraph, pair: int) -> bool:
     """Whether the action leads with certainty to a state that this simulation has already visited."""
-    first = graph.first_edge[pair]
-    return graph.first_edge[pair + 1] == first + 1 and graph.stamp[graph.next[first]] == graph.counts[SIMULATION]
+    return graph.edges[pair] == 1 and graph.stamp[graph.next[graph.first_edge[pair]]] == graph.counts[SIMULATION]
 
 
 # ---------------------------------------------------------------------- simulate
@@ -167,9 +152,10 @@ def leads_back(graph: SearchGraph, pair: int) -> bool:
 
 @inlined
 def simulate_graph(
-    graph: SearchGraph, parameters: SearchParameters, work: SearchWorkspace, root: int
-) -> tuple[int, int]:
-    """Run down from the root: (the node to expand or END, length of the path).
+    model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, root: int,
+    widening: ActionWidening | None,
+) -> tuple[int, int]:  # fmt: skip
+    """Run down from the root: (the node to expand or END, length of the path), or (STOPPED, why).
 
     The run ends at a node that is not expanded, at a state that it has already visited, or at the search depth.
     """
@@ -179,6 +165,10 @@ def simulate_graph(
         graph.stamp[node] = graph.counts[SIMULATION]
         if graph.first[node] == NOT_EXPANDED:
             return node, depth
+        if widening is not None:
+            status = widen(model, graph, b, parameters, work, node, widening)
+            if status in (OUTCOME_BUFFER_FULL, FAULTY):
+                return STOPPED, status
         pair = select_or_explore(graph, node, parameters.c, work.stream)
         graph.visits[node] += 1
         if pair < 0:
@@ -193,13 +183,21 @@ def simulate_graph(
 
 @inlined
 def simulate_tree(
-    graph: SearchGraph, parameters: SearchParameters, work: SearchWorkspace, root: int
-) -> tuple[int, int]:
-    """Run down from the root to a node that is not expanded or to the search depth: (the node or END, depth)."""
+    model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, root: int,
+    widening: ActionWidening | None,
+) -> tuple[int, int]:  # fmt: skip
+    """Run down from the root to a node that is not expanded or to the search depth: (the node or END, depth).
+
+    Or (STOPPED, why).
+    """
     node, depth = root, 0
     while node != END and depth < parameters.search_depth:
         if graph.first[node] == NOT_EXPANDED:
             return node, depth
+        if widening is not None:
+            status = widen(model, graph, b, parameters, work, node, widening)
+            if status in (OUTCOME_BUFFER_FULL, FAULTY):
+                return STOPPED, status
         pair = select_action(graph, node, parameters.c, True)
         graph.visits[node] += 1
         work.path[2 * depth], work.path[2 * depth + 1] = node, pair
@@ -251,73 +249,6 @@ def sample_outcome(out: Outcomes, k: int, v: int, u: float) -> int:
         if u < total:
             break
     return j
-
-
-# ---------------------------------------------------------------------- expand
-
-
-@inner
-def expand(
-    model: KernelModel, graph: SearchGraph, b: Floats, parameters: SearchParameters, work: SearchWorkspace, node: int,
-    estimate: float, merged: bool,
-) -> int:  # fmt: skip
-    """Add the node's legal actions with their mean reward, bonus and mean transition under the belief b.
-
-    A new next node is valued by the model's heuristic, or by `estimate` if there is none.
-    """
-    out = work.out
-    if not has_space(model, graph, out):
-        work.tally[RAN_FULL] = 1
-        return GRAPH_FULL
-    first, pair, edge = graph.counts[PAIRS], graph.counts[PAIRS], graph.counts[EDGES]
-    for a in range(model.actions):
-        if not abi.legal(model, graph.states, node, a):
-            continue
-        component, k, e = outcomes(model, graph.states, node, a, out)
-        if k == FULL:
-            return OUTCOME_BUFFER_FULL
-        offset = model.offsets[component]
-        n = model.offsets[component + 1] - offset
-        block = b[offset : offset + n]
-        mean = 0.0
-        for v in range(n):
-            mean += block[v] * out.reward[v]
-        graph.action[pair] = a
-        graph.tries[pair] = 0
-        graph.q[pair] = graph.q_bonus[pair] = 0.0
-        graph.reward[pair] = mean
-        graph.gain[pair] = parameters.beta * expected_l1_change(block, out.likelihood[:e, :n])
-        graph.first_edge[pair] = edge
-        for j in range(k):
-            chance = 0.0
-            for v in range(n):
-                chance += block[v] * out.chance[j, v]
-            graph.next[edge] = next_node(model, graph, out, j, estimate, merged)
-            graph.chance[edge] = chance
-            edge += 1
-        pair += 1
-        graph.first_edge[pair] = edge
-        graph.counts[PAIRS] = pair
-        graph.counts[EDGES] = edge
-    if pair == first:
-        abi.note_no_action(model, graph.states, node)
-    if abi.faulty(model):
-        return FAULTY
-    graph.first[node] = first
-    graph.pairs[node] = pair - first
-    return SEARCHED
-
-
-@inlined
-def next_node(model: KernelModel, graph: SearchGraph, out: Outcomes, j: int, estimate: float, merged: bool) -> int:
-    """The node of next state j; a new one starts with the heuristic or the estimate as its value."""
-    if abi.terminal(model, out.next, j):
-        return END
-    count = graph.counts[NODES]
-    node = add_node(graph, out.next, j, merged)
-    if node == count:
-        graph.value[node] = abi.heuristic(model, out.next, j) if abi.has_heuristic(model) else estimate
-    return node
 
 
 # ---------------------------------------------------------------------- backward

@@ -3,31 +3,34 @@
 import numpy as np
 
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Words
-from pomdplite.errors import NotConvergingError
+from pomdplite.compile.jit import Flags, Floats, Ints, Words
+from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.mdp.action_widening import MANY, allocate_widening, open_root, set_order
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.outcomes import allocate_outcomes
-from pomdplite.mdp.search_graph import (
-    NODES,
-    NOT_EXPANDED,
-    allocate_search_graph,
-    clear,
-    find_node,
-    half_full,
-    principal_variation,
-)
-from pomdplite.mdp.solution import Solution
-from pomdplite.mdp.uct import (
+from pomdplite.mdp.expansion import (
     DEEPEST,
+    GRAPH_FULL,
     OUTCOME_BUFFER_FULL,
     RAN_FULL,
     SIMULATIONS,
     STEPS,
     SearchParameters,
     SearchWorkspace,
-    graph_search,
-    tree_search,
 )
+from pomdplite.mdp.outcomes import allocate_outcomes
+from pomdplite.mdp.search_graph import (
+    END,
+    NODES,
+    NOT_EXPANDED,
+    allocate_search_graph,
+    clear,
+    edges_of,
+    find_node,
+    half_full,
+    principal_variation,
+)
+from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.uct import graph_search, tree_search
 from pomdplite.model.compiled import KernelView
 
 NODE_LIMIT = 400_000
@@ -57,6 +60,8 @@ class UctSolver:
             stream=np.zeros(1, np.uint64),
             tally=np.zeros(4, np.int64),
         )
+        many = model.actions > MANY and search_depth > 1
+        self._widening = allocate_widening(model, merged=not tree) if many else None
         self._belief: tuple[Floats, Words] | None = (
             None  # the belief that the graph's numbers are for: b and its values
         )
@@ -86,13 +91,36 @@ class UctSolver:
         root = self._root(s, b, kernel_model.theta)
         work, search = self._work, tree_search if self.tree else graph_search
         work.tally[:] = 0
+        self._open_root(kernel_model, root, b)
         while (count := clock.portion(int(work.tally[SIMULATIONS]))) > 0:
-            status = search(kernel_model, self._graph, b, self.parameters, self._work, root, count)
+            status = search(kernel_model, self._graph, b, self.parameters, self._work, root, count, self._widening)
             self.view.raise_fault()
             if status == OUTCOME_BUFFER_FULL:
                 self._allocate_outcomes(kernel_model, 2 * self._work.out.next.shape[0])
         self._refuse_unbounded_value(root)
         return self._solution(root)
+
+    def _open_root(self, kernel_model: KernelModel, root: int, b: Floats) -> None:
+        """Where there are many actions, list all of the root's, and let them decide which ones come first elsewhere."""
+        widening, graph = self._widening, self._graph
+        if widening is None or (graph.first[root] != NOT_EXPANDED and graph.whole[root] == 1):
+            return
+        new = graph.counts[NODES] == root + 1
+        if new:
+            widening.order[:] = np.arange(kernel_model.actions)
+        while True:
+            status = open_root(kernel_model, graph, b, self.parameters, self._work, root, widening)
+            self.view.raise_fault()
+            if status != OUTCOME_BUFFER_FULL:
+                break
+            self._allocate_outcomes(kernel_model, 2 * self._work.out.next.shape[0])
+        if status == GRAPH_FULL:
+            raise TooLargeError(
+                f"{self.view.model.name}: the next states of {kernel_model.actions:,} actions do not fit into the "
+                f"{len(graph.value):,} states of the search graph."
+            )
+        if new:
+            set_order(graph, root, widening)
 
     def _allocate_outcomes(self, kernel_model: KernelModel, branches: int) -> None:
         self._work = self._work._replace(out=allocate_outcomes(kernel_model, branches))
@@ -128,14 +156,29 @@ class UctSolver:
                         "beta=0."
                     )
 
+    def _known(self, root: int, pairs: Ints) -> Flags:
+        """Whether the search knows what follows each pair of the root: not only the estimate that it began with.
+
+        Where there are few actions, a graph has looked at all of them.
+        """
+        graph = self._graph
+        tried = graph.tries[pairs] > 0
+        if self.tree or self._widening is None:
+            return tried | (not self.tree)
+        considered = pairs < graph.first[root] + graph.pairs[root]
+        for i in np.flatnonzero(considered & ~tried):
+            following = graph.next[edges_of(graph, pairs[i])]
+            tried[i] = all(node == END or graph.first[node] != NOT_EXPANDED for node in following)
+        return tried
+
     def _solution(self, root: int) -> Solution:
         graph, tally = self._graph, self._work.tally
-        pairs = slice(int(graph.first[root]), int(graph.first[root] + graph.pairs[root]))
-        q, tried = graph.q[pairs].copy(), graph.tries[pairs] > 0
-        if self.tree:
-            q[~tried] = -np.inf  # nothing is known about them
-            if not tried.any():
-                q[:] = graph.reward[pairs] + graph.gain[pairs]
+        first = int(graph.first[root])
+        pairs = first + np.argsort(graph.action[first : first + int(graph.listed[root])])
+        known, q = self._known(root, pairs), graph.q[pairs].copy()
+        q[~known] = -np.inf
+        if not known.any():
+            q[:] = graph.reward[pairs] + graph.gain[pairs]
         return Solution(
             solver="UCT on a tree" if self.tree else "UCT on a graph",
             actions=graph.action[pairs].copy(),

@@ -71,7 +71,7 @@ class Decision:
         return tuple(str(self.action_names[a]) for a in self.solution.line)
 
     def table(self) -> list[ActionValue]:
-        """Every legal action, best first."""
+        """Every legal action, best first; q is -inf if a search has not come to know the action."""
         found = self.solution
         return [
             ActionValue(

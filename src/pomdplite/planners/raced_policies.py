@@ -9,6 +9,7 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs import Belief
 from pomdplite.compile.jit import Words
+from pomdplite.mdp.action_widening import listed_at_first
 from pomdplite.mdp.budget import Budget, Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
@@ -87,7 +88,7 @@ class SearchedPolicy:
         model, self._expansion = solver.view.kernel_model, 0
         if solver.view.listed:
             likelihoods = (model.observations + 1) * int(np.max(np.diff(model.offsets)))
-            self._expansion = model.actions * max(0, likelihoods - _SMALL)
+            self._expansion = listed_at_first(model.actions) * max(0, likelihoods - _SMALL)
 
     def begin(self, belief: Belief, episode: int) -> None:
         """Begin with an empty graph and the episode's random numbers."""

@@ -12,7 +12,7 @@ from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.views.mpl import new_figure
-from pomdplite.views.text import belief_lines
+from pomdplite.views.text import belief_lines, known_values
 
 _REWARD, _BONUS = "#4c78a8", "#f2a541"
 
@@ -36,7 +36,7 @@ def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
 
 def paint_decision(model: Model, axes: Any, decision: Decision, most: int = 8) -> None:
     """Draw the Q values of the best actions, each split into reward and bonus."""
-    rows = decision.table()[:most]
+    rows = known_values(decision)[:most]
     at = np.arange(len(rows))
     reward, bonus = np.array([r.reward for r in rows]), np.array([r.bonus for r in rows])
     axes.barh(at, reward, color=_REWARD, label="reward")

@@ -21,6 +21,7 @@ from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Component, Distributed, Population
 from pomdplite.planners import Decision
+from pomdplite.planners.base import ActionValue
 from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.views.grid import mark, mark_text, number_text
 from pomdplite.views.terminal import print_in_full
@@ -106,12 +107,17 @@ def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
     return table
 
 
+def known_values(decision: Decision) -> list[ActionValue]:
+    """The legal actions of which the planner knows the value, best first: a search may not have tried all of them."""
+    return [row for row in decision.table() if math.isfinite(row.q)]
+
+
 def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
     """The best actions with their Q values, Q = reward + bonus."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("action", "Q", "= reward", "+ bonus", "reward now", "bonus now"):
         table.add_column(column, justify="left" if column == "action" else "right", overflow="fold")
-    for row in decision.table()[:most]:
+    for row in known_values(decision)[:most]:
         numbers = (row.q, row.reward, row.bonus, row.mean_reward, row.mean_bonus)
         chosen = row.action == decision.action
         table.add_row(("→ " if chosen else "  ") + escape(row.name), *(f"{v:.3f}" for v in numbers),
