@@ -1,4 +1,4 @@
-"""The pendulum of unknown mass: POMDP-lite beside planners that know the mass, believe a nominal one, or explore not.
+"""The pendulum of unknown mass: POMDP-lite beside planners that know the mass, assume a nominal one, or never explore.
 
     python benchmarks/pendulum.py episodes EPISODES [SEED] [FILE]     episodes of 200 steps, the same for every planner
     python benchmarks/pendulum.py calibration EPISODES [SEED]         how often the 95 % interval holds the true mass
