@@ -32,7 +32,7 @@ def evaluate_with_progress(
 
 def print_warnings(result: Evaluation, model: Model, prefix: str = "") -> None:
     """What the user should know before trusting an evaluation."""
-    for warning in text.warnings(result, model.episode_horizon):
+    for warning in text.warnings(result, model):
         err.print(prefix + warning, highlight=False, soft_wrap=True)
 
 

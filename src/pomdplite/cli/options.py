@@ -31,7 +31,7 @@ BetaOption = Annotated[
         help="exploration weight, or auto to choose it; default: the problem's own, otherwise auto",
     ),
 ]  # fmt: skip
-SolverOption = Annotated[str | None, typer.Option(help="auto (default), exact, uct or uct-tree")]
+SolverOption = Annotated[str | None, typer.Option(help="auto (default), exact, grid, uct or uct-tree")]
 TimeOption = Annotated[float | None, typer.Option(help="search time per step in seconds; default: 0.1")]
 SimsOption = Annotated[int | None, typer.Option(help="simulations per step, instead of --time")]
 OtherOptions = Annotated[

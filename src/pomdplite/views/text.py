@@ -221,12 +221,13 @@ def cell_name(cell: Cell) -> str:
     return " ".join([cell.planner, *(f"{name}={value}" for name, value in cell.parameters.items())])
 
 
-def warnings(evaluation: Evaluation, limit: int) -> list[str]:
-    """What qualifies an evaluation: notes from the planner, and episodes that hit the step limit."""
+def warnings(evaluation: Evaluation, model: Model) -> list[str]:
+    """What qualifies an evaluation: notes from the planner, and episodes that hit the step limit where some end."""
     found = [f"in {count} of {len(evaluation.episodes)} episodes: {note}" for note, count in evaluation.notes.items()]
-    if evaluation.cut:
+    if evaluation.cut and defined(model, "terminal") is not None:
         hint = " (with a large β, exploring can pay off forever)" if evaluation.parameters.get("beta") else ""
-        found.append(f"{evaluation.cut} of {len(evaluation.episodes)} episodes hit the limit of {limit} steps{hint}")
+        limit = f"the limit of {model.episode_horizon} steps{hint}"
+        found.append(f"{evaluation.cut} of {len(evaluation.episodes)} episodes hit {limit}")
     return found
 
 
