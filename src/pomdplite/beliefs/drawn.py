@@ -10,15 +10,20 @@ Jasra 2006): its likelihood enters with a power that grows from 0 to 1, each tim
 particles, and the particles are resampled and moved in between.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from pomdplite.beliefs.drawn_moves import Weighed, adapted_chain, collapsed, move_drawn
-from pomdplite.beliefs.history import extended, last_step, weigh_history
+from pomdplite.beliefs.history import extended, last_evidence, last_step, weigh_history
 from pomdplite.beliefs.particles import ParticleBelief
+from pomdplite.beliefs.population import population_model
 from pomdplite.beliefs.resampling import effective_size, resample
+from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.mdp.budget import Clock
-from pomdplite.mdp.sampling import History
+from pomdplite.mdp.sampling import History, replay
+from pomdplite.model.compiled import KernelView
 
 _TERMS = 50  # log probabilities of steps, per particle, that the moves of one update may evaluate
 _MOST_MOVES = 2  # per particle and update
@@ -30,12 +35,26 @@ _MOVING_SHARE = 0.5  # of an update's time
 
 
 class DrawnBelief(ParticleBelief):
-    """Weighted draws of hidden numbers with distributions, and of the listed values beside them."""
+    """Weighted draws of hidden numbers with distributions, and of the listed values beside them.
+
+    θ may change. The draws are of θ₀, as in the paper; their present values are kept beside them.
+    """
+
+    _follows_change: ClassVar[bool] = True
+
+    def _make_kernel_model(self, view: KernelView) -> KernelModel:
+        self._present = self._rows.copy() if view.kernel_model.evolves else self._rows
+        return population_model(view, self._present)
+
+    @property
+    def _now(self) -> Words:
+        return self._present[: self.count]
 
     def reset(self, seed: int = 0) -> None:
         """Draw particles from the prior; the seed determines the random numbers of the episode."""
         self._begin(seed)
         self._draw_prior(self._theta, self._stream)
+        self._present[:] = self._rows
         self._probabilities = np.append(np.full(self.count, 1.0 / self.count), 1.0)
         self._logs = np.zeros(self.count)  # log P(history | θ) of each particle
         self._next = 0  # the particle that is moved next
@@ -44,7 +63,7 @@ class DrawnBelief(ParticleBelief):
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
         n, history = self.count, extended(self._history, x, a, y, o)
         step, last = last_step(history), np.zeros(n)
-        weigh_history(self.view.kernel_model, step, self._theta, last, self._buffer)
+        weigh_history(self.view.kernel_model, step, self._now, last, self._buffer)
         self.view.raise_fault()
         weights = _weighted(self._probabilities[:n], last, 1.0)
         if weights.sum() == 0.0:
@@ -55,10 +74,13 @@ class DrawnBelief(ParticleBelief):
         self.effective = effective_size(weights)
         clock = self._part_of_update(_MOVING_SHARE)
         if self.effective < n / 2:
-            last = self._bridge(before, step, last, clock)
+            evidence = last_evidence(history) if self.view.kernel_model.evolves else step
+            last = self._bridge(before, evidence, last, clock)
         else:
             self._probabilities[:n] = weights
         self._logs += last
+        if self.view.kernel_model.evolves:
+            replay(self.view.kernel_model, step, self._now, self._buffer)
         moves = min(_MOST_MOVES * n, max(1, _TERMS * n // history.steps))
         none, particles = history._replace(steps=0), Weighed(self._theta, self._logs, np.zeros(n))
         self.acceptance = self._move_next(history, none, particles, 1.0, moves, clock)
@@ -73,7 +95,8 @@ class DrawnBelief(ParticleBelief):
                 return last
             rise = self._rise(last, 1.0 - power)
             chosen = resample(_weighted(self._probabilities[:n], last, rise), self._stream)
-            self._theta[:], self._logs, last = self._theta[chosen], self._logs[chosen], last[chosen]
+            self._now[:], self._theta[:] = self._now[chosen], self._theta[chosen]
+            self._logs, last = self._logs[chosen], last[chosen]
             self._probabilities[:n] = 1.0 / n
             power += rise
             few = collapsed(self.view.model.hidden, self._theta)
@@ -111,10 +134,17 @@ class DrawnBelief(ParticleBelief):
             part = slice(self._next, self._next + count)
             slices = Weighed(particles.theta[part], particles.earlier[part], particles.last[part])
             changed += move_drawn(self.view.kernel_model, chain, slices, 1, self._stream, self._buffer)
+            self._replay(earlier, part)
             done, self._next = done + count, (self._next + count) % n
         self.view.raise_fault()
         self.terms += done * (earlier.steps + last.steps)
         return changed / max(1, done)
+
+    def _replay(self, history: History, part: slice) -> None:
+        """Derive the present values of some particles from their initial ones."""
+        if self.view.kernel_model.evolves:
+            self._present[part] = self._theta[part]
+            replay(self.view.kernel_model, history, self._present[part], self._buffer)
 
     def _adopt(self, y: Words, weights: Floats) -> None:
         super()._adopt(y, weights)
@@ -129,6 +159,7 @@ class DrawnBelief(ParticleBelief):
     def _weigh_all(self) -> None:
         self._logs = np.zeros(self.count)
         weigh_history(self.view.kernel_model, self._history, self._theta, self._logs, self._buffer)
+        self._replay(self._history, slice(0, self.count))
         self.view.raise_fault()
 
 

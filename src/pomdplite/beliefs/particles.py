@@ -30,11 +30,12 @@ class ParticleBelief(PopulationBelief):
 
     _fewest: ClassVar[int] = 2
     _recovery_sweeps: ClassVar[int] = _SWEEPS
+    _follows_change: ClassVar[bool] = False  # whether θ may change
     _moves_first: ClassVar[bool] = True  # a particle without weight cannot explain the history unless it moves
 
     def __init__(self, model: Model | KernelView, particles: int = PARTICLES) -> None:
         view = view_of(model)
-        if view.kernel_model.evolves:
+        if view.kernel_model.evolves and not self._follows_change:
             raise UsageError(f"{view.model.name}: a particle belief needs a constant θ; use RejectionBelief.")
         super().__init__(view, particles)
         # Draw from the prior once, and move these draws in every episode: as good as new draws, and faster.
@@ -109,18 +110,26 @@ class ParticleBelief(PopulationBelief):
         """Entropy in nats of the particles, with equal ones taken together."""
         return entropy(distinct(self._theta, self._probabilities[:-1])[1])
 
+    @property
+    def _now(self) -> Words:
+        """The present value of each particle."""
+        return self._theta
+
     def initial_marginals(self) -> list[Floats]:
-        """P(component = value) for each component; for a Population, the mean of the model's summary, or by field."""
-        theta, weights = self._theta, self._probabilities[:-1]
-        return self._mean(*(distinct(theta, weights) if self.view.listed else (theta, weights)))
+        """P(θ₀ component = value) for each component; for a Population, the mean of its summary, or by field."""
+        return self._marginals_of(self._theta)
 
     def marginals(self) -> list[Floats]:
-        """The same: θ is constant."""
-        return self.initial_marginals()
+        """The same for the present θ."""
+        return self._marginals_of(self._now)
+
+    def _marginals_of(self, theta: Words) -> list[Floats]:
+        weights = self._probabilities[:-1]
+        return self._mean(*(distinct(theta, weights) if self.view.listed else (theta, weights)))
 
     def particles(self) -> list[Particle]:
         """The different particles with their total weights, likeliest first."""
-        return self._listing(self._theta, self._probabilities[:-1])
+        return self._listing(self._now, self._probabilities[:-1])
 
     def _numbers(self) -> dict[str, Numbers]:
-        return self._numbers_of(self._theta, self._probabilities[:-1])
+        return self._numbers_of(self._now, self._probabilities[:-1])

@@ -163,6 +163,7 @@ class Belief(ABC):
 
     def _estimated(self, x: Any, a: Any) -> StepEstimate:
         """The step (x, a), estimated from draws."""
+        self.view.require_kept("the outcome of a step under a belief")
         model = self.view.model
         s = self._state(to_words(model.state.dtype, model.state_record(x)))
         return estimated_step(self.view, self.kernel_model, self.probabilities, s, model.action_index(a))
@@ -181,6 +182,7 @@ class Belief(ABC):
 
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         """Fill the buffer for (s, a): component, number of next states, number of (next state, observation) pairs."""
+        self.view.require_kept("the outcome of a step under a belief")
         while True:
             component, k, e = outcomes(self.kernel_model, s.reshape(1, -1), 0, a, self._buffer)
             if k != FULL:

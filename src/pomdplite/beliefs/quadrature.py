@@ -23,7 +23,7 @@ from pomdplite.beliefs.resampling import entropy
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import UnsuitableError
-from pomdplite.mdp.sampling import History, pick
+from pomdplite.mdp.sampling import History, pick, replay
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.distributions import DistributionTable
 from pomdplite.model.distributions_kernels import from_unconstrained, prior_log_densities, to_unconstrained
@@ -86,7 +86,8 @@ class QuadratureBelief(Belief):
         self._rows[-1] = self._rows[0]
         self._centre, self._axes = np.zeros((blocks, d)), np.zeros((blocks, d, d))  # z = centre + axes · unit
         self._prior, self._logs = np.zeros((blocks, nodes)), np.zeros((blocks, nodes))
-        self._kernel_model = population_model(view, self._rows)
+        self._present = self._rows.copy() if view.kernel_model.evolves else self._rows  # of the θ₀ in _rows
+        self._kernel_model = population_model(view, self._present)
         super().__init__(view)
         self.reset()
 
@@ -112,19 +113,20 @@ class QuadratureBelief(Belief):
 
     def key(self) -> bytes | None:
         """The nodes and their weights."""
-        return self._rows.tobytes() + self._probabilities.tobytes()
+        return self._present.tobytes() + self._probabilities.tobytes()
 
     # ------------------------------------------------------------------ life
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
         history, last = extended(self._history, x, a, y, o), np.zeros(len(self._rows) - 1)
-        weigh_history(self.view.kernel_model, last_step(history), self._rows[:-1], last, self._buffer)
+        weigh_history(self.view.kernel_model, last_step(history), self._present[:-1], last, self._buffer)
         self.view.raise_fault()
         logs = self._logs + last.reshape(self._logs.shape)
         if (self._prior + logs).max() == -np.inf:
             self._search(history, x, a, y, o)
         else:
             self._history, self._logs = history, logs
+            self._replay(last_step(history), slice(0, len(self._rows)))
         self._refine()
         self._normalise()
 
@@ -167,9 +169,18 @@ class QuadratureBelief(Belief):
         self._centre[block], self._axes[block] = centre, axes
         from_unconstrained(self._table, z, self._nodes_of(block))
         prior_log_densities(self._table, z, self._prior[block])
+        nodes = slice(block * len(z), (block + 1) * len(z))
+        self._present[nodes] = self._rows[nodes]
+        self._replay(self._history, nodes)
         self._prior[block] += self._log_weight[block] + np.linalg.slogdet(axes * spacing)[1]
         weigh_history(self.view.kernel_model, self._history, self._nodes_of(block), self._logs[block], self._buffer)
         self.view.raise_fault()
+
+    def _replay(self, history: History, nodes: slice) -> None:
+        """Let the present values of these nodes change as in a history."""
+        if self.view.kernel_model.evolves:
+            replay(self.view.kernel_model, history, self._present[nodes], self._buffer)
+            self.view.raise_fault()
 
     def _refine(self) -> None:
         """Lay those grids anew that have become too coarse or too small, until they fit."""
@@ -230,18 +241,20 @@ class QuadratureBelief(Belief):
         return drawn_marginals(self.view, self._rows[:-1], self._probabilities[:-1], smooth=True)
 
     def marginals(self) -> list[Floats]:
-        """The same: θ is constant."""
-        return self.initial_marginals()
+        """The same for the present θ."""
+        return drawn_marginals(self.view, self._present[:-1], self._probabilities[:-1], smooth=True)
 
     def particles(self) -> list[Particle]:
         """The nodes with their weights, likeliest first."""
         b, dtype = self._probabilities[:-1], self.view.model.hidden.dtype
         return [
-            Particle(from_words(dtype, self._rows[i]), float(b[i])) for i in np.argsort(-b, kind="stable") if b[i] > 0
+            Particle(from_words(dtype, self._present[i]), float(b[i]))
+            for i in np.argsort(-b, kind="stable")
+            if b[i] > 0
         ]
 
     def _numbers(self) -> dict[str, Numbers]:
-        return drawn_numbers(self.view.model.hidden, self._rows[:-1], self._probabilities[:-1], smooth=True)
+        return drawn_numbers(self.view.model.hidden, self._present[:-1], self._probabilities[:-1], smooth=True)
 
 
 def _combinations(table: DistributionTable) -> list[tuple[Words, float]]:

@@ -120,13 +120,14 @@ def _walk(probe: Probe, view: KernelView, start: Any, extent: Extent, seed: int)
     """Walk through the states; every fault becomes a finding."""
     model, report, form = view.kernel_model, probe.report, probe.model.compiled_form
     words = to_words(probe.model.state.dtype, start)
-    walk = allocate_walk(model, words, extent.states, max(extent.samples, extent.places), stream(seed, 1))
+    walk = allocate_walk(model, words, extent.states, max(extent.samples, extent.places), stream(seed, 1),
+                         listed=view.listed)  # fmt: skip
     draws = Draws.of(model)
     clear_fault(form)
     status, faults = FAULT_FOUND, 0
     while status != FINISHED and faults < _MOST_FAULTS and walk.counts[CALLS] < extent.calls:
         pause = min(extent.calls, int(walk.counts[CALLS]) + _BATCH)
-        status = advance(model, walk, draws, pause, view.listed)
+        status = advance(model, walk, draws, pause)
         if status == FAULT_FOUND:
             faults += 1
             _explain(probe)

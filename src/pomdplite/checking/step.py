@@ -10,6 +10,7 @@ from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Words
 from pomdplite.model.faults import Fault
 from pomdplite.model.records import from_words, to_words
+from pomdplite.model.spaces import Population
 
 _REDRAWN = 64  # hidden values that are tried to show that a component matters
 
@@ -109,6 +110,8 @@ def _check_hidden_change(probe: Probe, x: Any, theta: Any, a: int, later: Any, c
             "hidden variable changes at random. In a POMDP-lite it is constant or changes as a function of theta, x "
             "and a; move what changes at random into the observed state.",
         )
+        return
+    if isinstance(hidden, Population):
         return
     for c, (value, after) in enumerate(zip(hidden.indices(theta), hidden.indices(later), strict=True)):
         name = hidden.components[c].name

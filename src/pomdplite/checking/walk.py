@@ -43,6 +43,7 @@ class Walk(NamedTuple):
     sample_theta: Words  # [sample, theta_words]
     sample_a: Ints  # [sample]
     random: Words
+    listed: bool  # whether model.theta holds every hidden value; if not, it holds draws
     # scratch
     theta: Words  # [2, theta_words] θ, and θ with the components redrawn that do not matter
     later: Words  # [2, theta_words] the same after the step
@@ -74,8 +75,8 @@ class Draws(NamedTuple):
         )
 
 
-def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, random: Words) -> Walk:
-    """A walk from a state through at most this many."""
+def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, random: Words, *, listed: bool) -> Walk:
+    """A walk from a state through at most this many; listed: whether model.theta holds every hidden value."""
     theta_words = model.theta.shape[1]
     walk = Walk(
         counts=np.zeros(8, np.int64),
@@ -86,6 +87,7 @@ def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, ra
         sample_theta=np.zeros((samples, theta_words), np.uint64),
         sample_a=np.zeros(samples, np.int64),
         random=random,
+        listed=listed,
         theta=np.zeros((2, theta_words), np.uint64),
         later=np.zeros((2, theta_words), np.uint64),
         later_again=np.zeros((1, theta_words), np.uint64),
@@ -103,7 +105,7 @@ def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, ra
 
 
 @kernel
-def advance(model: KernelModel, walk: Walk, draws: Draws | None, pause: int, listed: bool) -> int:
+def advance(model: KernelModel, walk: Walk, draws: Draws | None, pause: int) -> int:
     """Walk on until every state found is done, until `pause` (x, θ, a) have been called, or until a fault."""
     counts = walk.counts
     while counts[STATE] < counts[FOUND]:
@@ -118,7 +120,7 @@ def advance(model: KernelModel, walk: Walk, draws: Draws | None, pause: int, lis
                 continue
             counts[EXPANDED] += 1
         while counts[ACTION] < model.actions:
-            if not _try_values(model, walk, draws, s, counts[ACTION], listed):
+            if not _try_values(model, walk, draws, s, counts[ACTION]):
                 return FAULT_FOUND
             counts[ACTION] += 1
             counts[VALUE] = 0
@@ -131,7 +133,7 @@ def advance(model: KernelModel, walk: Walk, draws: Draws | None, pause: int, lis
 
 
 @inner
-def _try_values(model: KernelModel, walk: Walk, draws: Draws | None, s: int, a: int, listed: bool) -> bool:
+def _try_values(model: KernelModel, walk: Walk, draws: Draws | None, s: int, a: int) -> bool:
     """Try every value of θ that matters to (x, a); return False at a fault, with the counts behind it."""
     counts = walk.counts
     legal = abi.legal(model, walk.states, s, a)
@@ -145,7 +147,7 @@ def _try_values(model: KernelModel, walk: Walk, draws: Draws | None, s: int, a: 
         return True
     if counts[VALUE] == 0:
         counts[LEGAL_ACTIONS] += 1
-    values = _values(model, component, listed)
+    values = _values(model, component, walk.listed)
     while counts[VALUE] < values:
         counts[VALUE] += 1
         _try(model, walk, draws, s, a, component, counts[VALUE] - 1, values)
@@ -249,7 +251,7 @@ def _evolve(model: KernelModel, walk: Walk, s: int, a: int, component: int, row:
         for w in range(theta.shape[1]):
             if later[0, w] != walk.later_again[0, w]:
                 _note_difference(model, walk, s, a)
-    known = False
+    known = not walk.listed  # a number with a distribution may become any other
     for other in range(model.offsets[component], model.offsets[component + 1]):
         same = True
         for w in range(theta.shape[1]):

@@ -17,8 +17,10 @@ _SHARE = 0.125  # of the memory, for numbers
 
 
 def reward_range(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> tuple[float, float]:
-    """The smallest and the largest reward among the first reachable states; or, with noise or readings, random ones."""
-    if view.real:
+    """The smallest and the largest reward among the first reachable states; or random ones, if outcomes or the values
+    of θ on the way cannot be listed.
+    """
+    if view.real or view.has_changing_numbers:
         return sampled_reward_range(view)
     what, instead = f"{view.model.name}: finding the range of its rewards", "set the model's beta and return_range"
     check = partial(deadline.check, what, instead=instead)

@@ -65,6 +65,7 @@ def weigh_step(model: KernelModel, s: Words, a: int, y: Words, o: int, logs: Flo
         logs[v] = transition_log_probability(model, s, 0, a, y, 0, out)
         if evolving:
             abi.evolve(model, s, 0, out.past, 0, a, out.theta)
+        if evolving and model.s_words > model.x_words:
             out.later[v] = row_of(model, component, out.theta, row)
             if out.later[v] < 0:
                 abi.note_fault(model, _DOMAIN, abi.EVOLVE, s, 0, out.past, 0, a)

@@ -155,7 +155,7 @@ class KernelView:
 
     def present_form(self) -> "KernelView":
         """The same without maps: states are x alone, and hidden values are present ones (mixed observability)."""
-        if not self.kernel_model.evolves:
+        if self.table.map_words == 0:
             return self
         table = hidden_table(self.model.hidden, joint=self.table.joint, evolves=False)
         return KernelView(self.model, table, self.kernel_model._replace(s_words=self.kernel_model.x_words))
@@ -196,6 +196,19 @@ class KernelView:
         if self.real:
             raise UnsuitableError(
                 f"{what} needs the outcomes of every step listed, but {self.model.name} has {self.real}."
+            )
+
+    @property
+    def has_changing_numbers(self) -> bool:
+        """Whether θ has distributions and changes, so that it takes values that no table holds."""
+        return self.kernel_model.evolves and not self.listed
+
+    def require_kept(self, what: str) -> None:
+        """Refuse to do what needs every value listed that θ may have later, if θ has distributions and changes."""
+        if self.has_changing_numbers:
+            raise UnsuitableError(
+                f"{what} needs a hidden value that is listed or constant, but that of {self.model.name} has "
+                "distributions and changes."
             )
 
     def root(self) -> Words:

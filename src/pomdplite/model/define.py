@@ -147,11 +147,9 @@ def _checked(model: Any, function: ModelFunction, form: Form) -> Any:
             f"{model.name} defines {function.name}, but the distributions in hidden already give the prior, and the "
             "library moves their numbers itself."
         )
-    if distributed and not function.for_population:
-        raise ModelError(
-            f"{model.name} defines {function.name}, but a hidden value with distributions is constant and whole."
-        )
-    if population and not function.for_population:
+    if distributed and not function.for_distributions:
+        raise ModelError(f"{model.name} defines {function.name}, but a hidden value with distributions is whole.")
+    if population and not distributed and not function.for_population:
         raise ModelError(f"{model.name} defines {function.name}, but the θ of a Population is constant and whole.")
     expected = function.passed(form)
     try:

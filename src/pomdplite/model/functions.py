@@ -116,6 +116,7 @@ class ModelFunction:
     doc: str  # one line
     need: Need = Need.OPTIONAL
     for_population: bool = True  # whether it makes sense for a Population
+    for_distributions: bool = True  # whether it makes sense for hidden numbers with distributions
     harmless: int = 0  # what its wrapper returns after a fault (compile/faults.py)
     optional: Mapping[str, Kind] = field(default_factory=dict)  # further arguments, which the user's function may name
 
@@ -185,7 +186,7 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
     ModelFunction(
         "depends", {"m": Kind.PARAMETERS, "x": Kind.STATE, "a": Kind.ACTION},
         Returns.COMPONENT, Section.TUPLE, "Return the one component of θ that matters to (x, a), or -1 for none.",
-        for_population=False, harmless=-1,
+        for_population=False, for_distributions=False, harmless=-1,
     ),
     ModelFunction(
         "evolve",

@@ -159,7 +159,10 @@ class PomdpLite(Planner):
         self._beta_origin = str(computed["origin"])
 
     def _require_outcomes(self, view: KernelView) -> None:
-        """Noise and readings are searched, or solved on a grid; the other solvers need listed outcomes."""
+        """Noise and readings are searched, or solved on a grid; the other solvers need listed outcomes. With the belief
+        frozen, s needs maps from initial to present values of θ, so these must be listed if they differ.
+        """
+        view.require_kept(f"the planner {self.title}")
         if self.solver_name not in ("auto", "grid", "uct"):
             view.require_listed(f'the solver "{self.solver_name}"')
 
