@@ -2,7 +2,7 @@
 
     make bench
     python benchmarks/run.py                # everything, about five minutes
-    python benchmarks/run.py graph uct      # some parts: calls, real, graph, uct, memory, starts
+    python benchmarks/run.py graph uct      # some parts: calls, real, graph, uct, actions, memory, starts
 
 Absolute times belong to one machine at one moment. Compare tables from the same machine, or the ratios to plain NumPy
 and Python, which are measured in the same run. Every part compiles its kernels before it measures; where that time is
@@ -339,6 +339,59 @@ def _budgets() -> None:
             row(f"{name}: longest, {1e3 * seconds:.0f} ms budget", f"{1e3 * longest:.0f} ms", "RockSample(7,8)")
 
 
+# ---------------------------------------------------------------------- many actions
+
+
+class Glide(pl.Model):
+    """Three pushes of a glider with unknown drag to a mark at 1; what a force costs in the end is known (`regret`)."""
+
+    state = pl.State(at=float, pushes=int)
+    hidden = pl.Hidden(drag=(0.0, 0.2, 0.4, 0.6))
+    discount = 1.0
+    beta = 0.0
+
+    def __init__(self, forces: int, start: float) -> None:
+        self.actions, self.begin = pl.Action(force=(-2.0, 2.0, forces)), start
+
+    def start(self, x):
+        x.at = self.begin
+
+    def transition(m, x, theta, a, y):
+        y.at = x.at + a.force * (1.0 - theta.drag)
+        y.pushes = x.pushes + 1
+
+    def reward(m, x, theta, a):
+        rest = x.at + a.force * (1.0 - theta.drag) - 1.0
+        return -rest * rest
+
+    def terminal(m, x):
+        return x.pushes == 3
+
+    def regret(self, force: float) -> float:
+        """What the first force costs more than the best real number, with the belief frozen (Riccati recursion)."""
+        push = 1.0 - np.array([0.0, 0.2, 0.4, 0.6])
+        m1, m2, w = push.mean(), (push**2).mean(), 0.0
+        for _ in range(2):
+            w = (1.0 + w) * (1.0 - m1 * m1 / m2)
+        return float((1.0 + w) * m2 * (force + m1 / m2 * (self.begin - 1.0)) ** 2)
+
+
+def actions() -> None:
+    """How fast the search is with many actions, and what its decisions cost."""
+    for forces in (10, 100, 1000):
+        speeds, regrets = [], []
+        for start in np.linspace(-0.4, 0.5, 10):
+            model = Glide(forces, float(start))
+            planner = pl.PomdpLite(model, solver="uct", time=0.1)
+            planner.use_clock("cpu")
+            planner.reset(1)
+            decision = planner.decide()
+            speeds.append(decision.solution.simulations / decision.seconds)
+            regrets.append(model.regret(model.action_values(decision.action)["force"]))
+        row(f"uct, {forces:,} actions", f"{np.mean(speeds) / 1e3:.0f} k simulations/s")
+        row("  regret of a decision in 0.1 s", f"{np.mean(regrets):.5f}", "without a push: 3")
+
+
 # ---------------------------------------------------------------------- memory and starts
 
 
@@ -373,7 +426,8 @@ def starts() -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "calls": calls, "real": real_numbers, "graph": graph, "uct": uct, "memory": memory, "starts": starts,
+    "calls": calls, "real": real_numbers, "graph": graph, "uct": uct, "actions": actions, "memory": memory,
+    "starts": starts,
 }  # fmt: skip
 
 
