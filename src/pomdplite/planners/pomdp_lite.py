@@ -59,7 +59,8 @@ class PomdpLite(Planner):
                   points fit the step's budget.
                   For a Population, "exact" means exact for the belief's particles
     time          time per step, in seconds; 0.1 by default
-    sims          simulations per step, instead of time; the result then depends on the seed alone
+    sims          simulations per step, instead of time; the result then depends on the seed alone. On a grid, values
+                  are then always exact
     search_depth  steps that the search looks ahead; default: the model's own, or to the end of the episode
     particles     number of particles, for models whose hidden values cannot be listed
     tolerance     largest error of a value of the exact solver, or at a grid point, in units of reward
@@ -139,7 +140,8 @@ class PomdpLite(Planner):
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
         solving = ("value iteration",) if isinstance(self.solver, ExactSolver | PopulationSolver) else super().choices
         if isinstance(self.solver, GridSolver):
-            solving = (f"value iteration on a grid of {self.solver.shape} points", *solving)
+            limits = solving if self.sims is None else ()  # there are no simulations to count
+            solving = (f"value iteration on a grid of {self.solver.shape} points", *limits)
         if self._not_exact:
             solving = (*solving, f"searches, since {self._not_exact}")
         return (f"β = {self.chosen_beta}", *solving)
