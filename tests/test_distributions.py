@@ -156,8 +156,7 @@ def test_refused(make, message: str) -> None:
     [
         ("prior", lambda m, theta, random: None, "already give the prior"),
         ("move", lambda m, x, theta, random: False, "moves their numbers itself"),
-        ("depends", lambda m, x, a: 0, "constant and whole"),
-        ("evolve", lambda m, x, theta, a, theta_next: None, "constant and whole"),
+        ("depends", lambda m, x, a: 0, "with distributions is whole"),
     ],
 )
 def test_functions_that_distributions_exclude(name: str, function, message: str) -> None:
