@@ -233,6 +233,26 @@ def test_despot_prunes_with_lambda():
     assert costly.decide().solution.deepest <= free.decide().solution.deepest
 
 
+def test_despot_lets_nodes_cost_something_where_scenarios_part_at_once():
+    """Light-Dark has 162 readings: without λ a plan for each scenario looks as good as knowing the position."""
+    model = pl.LightDarkBins()
+    chosen, free = pl.Despot(model, sims=60, scenarios=300), pl.Despot(model, sims=60, scenarios=300, pruning=0.0)
+    for planner in (chosen, free):
+        planner.reset(1000)
+    assert chosen.decide().bounds[1] < free.decide().bounds[1] - 1.0
+    assert any("scenarios part" in words for words in chosen.choices)
+    gap = pl.evaluate(model, chosen, 20, 1000).difference(pl.evaluate(model, free, 20, 1000))
+    assert gap.mean > 3 * gap.stderr
+
+
+@pytest.mark.parametrize("problem", ["tiger", "rocksample-4-4"])
+def test_despots_nodes_cost_nothing_where_scenarios_stay_together(problem):
+    planner = pl.Despot(pl.make_model(problem), sims=20, scenarios=10)
+    planner.reset(1)
+    planner.decide()
+    assert planner._settings.pruning == 0.0 and not any("part" in words for words in planner.choices)
+
+
 def test_qmdp_is_better_with_informative_ties_than_with_random_ones():
     model = pl.make_model("rocksample-4-4")
     informative = pl.evaluate(model, pl.Qmdp(model), 300, 1)

@@ -5,6 +5,10 @@ a ← argmax_a ℓ(b₀, a), or the default policy's action if ℓ₀(b₀) is a
 A tree whose bounds have met is optimal for its scenarios, not for the belief, and 500 scenarios can be far off: an
 optimum over few samples is optimistic. So with a budget in seconds, a search that ends early begins again with twice as
 many scenarios, for as long as there is time, and the largest set that was solved decides.
+
+With many observations scenarios part at once, and a policy tree then plans for each of them as if it knew θ. The cost λ
+of a node prevents this: with λ = κ (μ(b₀) − ℓ₀(b₀)) / K and κ = 1/4 a plan for a single scenario pays for at most four
+steps. It is the default where, going by the first step, two of 500 scenarios rarely agree on three outcomes in a row.
 """
 
 import math
@@ -30,6 +34,7 @@ from pomdplite.planners.despot.tree import (
     STEPS,
     TRIALS,
     DespotSettings,
+    agreement,
     allocate_scratch,
     allocate_tree,
     room_for_root,
@@ -43,6 +48,8 @@ _ROOT_SHARE = 0.25  # of a step's time that expanding the root may take
 _FEWEST_SCENARIOS = 10
 _HOPELESS = 10  # times a step's time: an estimate beyond that needs no measurement
 _UNLIMITED = 1 << 40
+_KAPPA = 0.25  # of the gap at the root, per scenario: the cost of a node where scenarios soon part
+_TOGETHER = 3  # steps after which they must not have parted if nodes are to cost nothing
 
 
 class Despot(Planner):
@@ -51,7 +58,8 @@ class Despot(Planner):
     time, sims  budget per step: seconds (0.1 by default) or trials
     scenarios   K; default: 500, or as many as let the root take no more than a quarter of the time of a step. With a
                 budget in seconds they are doubled while there is time, unless you choose K
-    pruning     λ, the regularization constant: what each node of the policy tree costs
+    pruning     λ, the regularization constant: what each node of the policy tree costs; default: 0, or where scenarios
+                part within three steps, a quarter of the gap at the root divided by K
     xi          ξ, the target for the gap at the end of a trial as a fraction of the gap at the root
     particles   draws of θ in the belief, if θ cannot be listed
     solve_time  seconds that preparing may take, once, before the first step; TooLargeError if it needs longer
@@ -66,7 +74,7 @@ class Despot(Planner):
         time: float | None = None,
         sims: int | None = None,
         scenarios: int | None = None,
-        pruning: float = 0.0,
+        pruning: float | None = None,
         xi: float = XI,
         particles: int = PARTICLES,
         solve_time: float = SOLVE_SECONDS,
@@ -75,7 +83,7 @@ class Despot(Planner):
         self.budget: Budget = Budget.of(time, sims)
         if scenarios is not None and scenarios < 1:
             raise UsageError(f"scenarios must be at least 1, not {scenarios!r}.")
-        if not (math.isfinite(pruning) and pruning >= 0):
+        if pruning is not None and not (math.isfinite(pruning) and pruning >= 0):
             raise UsageError(f"pruning must be at least 0, not {pruning!r}.")
         if not 0 <= xi < 1:
             raise UsageError(f"xi must be at least 0 and below 1, not {xi!r}.")
@@ -97,9 +105,10 @@ class Despot(Planner):
         self._settings = DespotSettings(
             gamma=float(self.model.discount),
             search_depth=self.model.episode_horizon,
-            pruning=float(self.pruning),
+            pruning=self.pruning or 0.0,
             xi=float(self.xi),
         )
+        self._parting = False
         self._start()
         self._tree = allocate_tree(self.belief.kernel_model, 1, memory.size(self._tables))
         self._allocate(1 if self.scenarios is None else self.scenarios)
@@ -109,6 +118,7 @@ class Despot(Planner):
         self._plant()
         self._fit_scenarios(self.now() - started)
         self._search(Budget(None, 1))  # compiles the rest
+        self._parting = self.pruning is None and SCENARIOS * agreement(self._tree) ** _TOGETHER < 1.0
 
     def _refuse_slow_default_policies(self) -> None:
         """Refuse before the first node is expanded if ℓ₀ of its children alone takes longer than a step.
@@ -162,6 +172,9 @@ class Despot(Planner):
     def _plant(self) -> None:
         """A new tree whose root is expanded."""
         self._plant_root()
+        if self._parting:
+            gap = float(self._tree.mu[0] - self._tree.l_0[0])
+            self._settings = self._settings._replace(pruning=_KAPPA * gap / len(self._tree.seeds))
         expand(self.belief.kernel_model, self._tree, self._tables, self._scratch, self._settings, 0)
         self.view.raise_fault()
 
@@ -194,6 +207,12 @@ class Despot(Planner):
         if len(self._tree.seeds) != scenarios:
             self._resize(scenarios)
         return decision
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The budget, and whether nodes cost something."""
+        parting = "λ is a quarter of the gap at the root per scenario, since scenarios part within three steps"
+        return (*super().choices, parting) if self._parting else super().choices
 
     def _resize(self, scenarios: int) -> None:
         """Make room for another number of scenarios, with the random numbers going on."""

@@ -133,6 +133,18 @@ def room_for_root(model: KernelModel, tree: ScenarioTree, scenarios: int) -> boo
     return steps + 1 < room and model.actions < len(tree.rho)
 
 
+def agreement(tree: ScenarioTree) -> float:
+    """The probability that two scenarios of the root agree on the outcome of an action, for the one that parts most."""
+    found, k = 1.0, max(2, int(tree.phi_size[0]))
+    for pair in range(tree.first_pair[0], tree.first_pair[0] + tree.pairs[0]):
+        first = int(tree.first_child[pair])
+        sizes = tree.phi_size[first : first + int(tree.children[pair])].astype(float)
+        ended = k - sizes.sum()
+        alike = (sizes * (sizes - 1)).sum() + ended * (ended - 1)  # ordered pairs of scenarios
+        found = min(found, float(alike) / (k * (k - 1)))
+    return found
+
+
 def allocate_scratch(model: KernelModel, scenarios: int, search_depth: int) -> TreeScratch:
     """Space for nodes of up to K scenarios and paths of up to this depth."""
     return TreeScratch(
