@@ -177,7 +177,7 @@ def test_planners_that_freeze_the_belief_refuse_in_one_sentence():
     with pytest.raises(pl.UnsuitableError, match="needs a hidden value that is listed or constant"):
         pl.initial_belief(Docking()).mean_reward({"over": False}, "left")
     for kind in (pl.Qmdp, pl.Sarsop, pl.BayesOptimal):
-        with pytest.raises((pl.UnsuitableError, pl.TooLargeError), match="hidden values? .*listed"):
+        with pytest.raises((pl.UnsuitableError, pl.TooLargeError), match=r"hidden values? .*listed"):
             kind(Docking()).prepare()
 
 

@@ -66,7 +66,7 @@ if numba.config.DISABLE_JIT:
 
     def address(table: Any, i: int) -> int:
         """The address of row i of an array."""
-        return data_address(table) + i * int(table.strides[0])
+        return data_address(table) + int(i) * int(table.strides[0])  # i may be a narrow integer
 
     def _caller(function: ModelFunction) -> Any:
         c_type, kinds = _c_type(function), function.argument_types[1:]
