@@ -72,11 +72,11 @@ def report(rows):
     for name, played in returns.items():
         both = [e for e in played if e in told]
         total = np.array([float(played[e]["return"]) for e in both])
-        less = total - np.array([float(told[e]["return"]) for e in both])
+        more = total - np.array([float(told[e]["return"]) for e in both])
         successes = sum(str(played[e]["success"]) == "True" for e in both)
         error = 1 / np.sqrt(len(both))
         print(f"{name:12} {len(both)} episodes: return {total.mean():.1f} ± {total.std(ddof=1) * error:.1f}, "
-              f"less than told {less.mean():.2f} ± {less.std(ddof=1) * error:.2f}, {successes} successes, "
+              f"difference to told {more.mean():.2f} ± {more.std(ddof=1) * error:.2f}, {successes} successes, "
               f"{1e3 * np.mean([float(played[e]['seconds']) for e in both]):.1f} ms a decision, "
               f"at most {1e3 * max(float(played[e]['slowest']) for e in both):.1f}")  # fmt: skip
 
