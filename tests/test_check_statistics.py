@@ -132,6 +132,19 @@ def test_check_model_and_planning_find_wrong_likelihoods():
         check_before_planning(altered(Counter, likelihood=swapped))
 
 
+def test_what_goes_wrong_with_rare_noise_is_a_finding():
+    def transition(m, x, theta, a, y, u):
+        if u[0] > 2.9:
+            raise ValueError("too loud")
+        y.v = math.exp(theta.rate + 0.5 * u[0])
+
+    def reward(m, x, theta, a):
+        return 0.0
+
+    report = pl.check_model(altered(Counter, transition=transition, reward=reward, compiled=False), calls=20)
+    assert "transition raised ValueError at " in report.findings[0].message and not report.ok
+
+
 def test_models_that_run_as_python_are_tested_too():
     def density(m, x, theta, a, y):
         return 3.0
