@@ -97,7 +97,7 @@ def widens(tree: OutcomeTree, pair: int, settings: WideningSettings) -> bool:
 @inlined
 def find_outcome(tree: OutcomeTree, pair: int, y: Words, i: int, o: int) -> int:
     """The node in C(ha) with y[i], its reading, and o; -1 if there is none."""
-    node = tree.child[pair]
+    node = int(tree.child[pair])
     while node >= 0:
         same = tree.o[node] == o
         for w in range(tree.outcome.shape[1]):
@@ -105,7 +105,7 @@ def find_outcome(tree: OutcomeTree, pair: int, y: Words, i: int, o: int) -> int:
                 same = False
         if same:
             return node
-        node = tree.sibling[node]
+        node = int(tree.sibling[node])
     return -1
 
 
@@ -125,10 +125,10 @@ def add_outcome(model: KernelModel, tree: OutcomeTree, pair: int, y: Words, i: i
 @inlined
 def draw_outcome(tree: OutcomeTree, pair: int, random: Words) -> int:
     """The node of an outcome in C(ha), with probability M(hao) / Σ_o M(hao)."""
-    node = tree.child[pair]
+    node = int(tree.child[pair])
     left = uniform(random) * tree.drawn[pair] - tree.times[node]
     while left >= 0.0 and tree.sibling[node] >= 0:
-        node = tree.sibling[node]
+        node = int(tree.sibling[node])
         left -= tree.times[node]
     return node
 
