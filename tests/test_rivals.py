@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from models import ChangingParts, Parts, Tables, action_values, tables
 
 import pomdplite as pl
+from pomdplite.beliefs.protocol import StepNote
 from pomdplite.compile import abi
 from pomdplite.mdp.budget import CLOCKS
 from pomdplite.mdp.full_information import full_information_values
@@ -184,7 +185,8 @@ def test_particles_that_die_out_are_recovered_with_a_note():
         particles.reset(seed)
     x = model.initial_state()
     particles.update(x, "check-0", x, 1)
-    assert len(particles.notes) == 1 and "recovered from the previous particles" in particles.notes[0]
+    told, quality = particles.notes
+    assert "recovered from the previous particles" in told and isinstance(quality, StepNote)
     assert particles.marginals()[0][1] == 1.0
 
 
