@@ -16,6 +16,7 @@ from pomdplite.model.spaces import Distributed, Hidden
 log = logging.getLogger("pomdplite")
 
 _MARK = "_passed_check"
+_VERSION = 2  # of the check: models that have passed an earlier one are checked again
 
 
 def has_passed(model: Model) -> bool:
@@ -39,7 +40,7 @@ def remember(model: Model) -> None:
 
 def _path(model: Model) -> Path | None:
     name, folder = model_digest(model), cache_folder()
-    return None if name is None or folder is None else folder / f"checked_{name}"
+    return None if name is None or folder is None else folder / f"checked_{_VERSION}_{name}"
 
 
 def model_digest(model: Model) -> str | None:
