@@ -1,6 +1,7 @@
 """PFT-DPW as a planner: simulations from the present belief within a budget, then the action with the best mean return.
 
-The default constants are those of Sunberg and Kochenderfer (2018) for Light-Dark.
+The default constants of widening are those of Sunberg and Kochenderfer (2018) for Light-Dark. They had m = 20 there;
+with so few particles a belief seems to settle on one of them after a few poor readings.
 """
 
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from pomdplite.planners.monte_carlo.simulation import SearchRoot
 from pomdplite.planners.pft_dpw.search import plant, search
 from pomdplite.planners.pft_dpw.tree import allocate_filter_tree
 
-M = 20
+M = 64
 K_OBSERVATION, ALPHA_OBSERVATION = 4.0, 1 / 10
 
 
