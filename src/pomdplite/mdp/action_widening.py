@@ -10,7 +10,7 @@ list, because one step may say nothing, or mislead; ranges are listed from coars
 
 The root computes the value of one step for all of its actions, once per decision. Elsewhere that would be most of the
 work: a node lists ⌈k⌉ actions when it is expanded, and twice as many whenever all of them are considered, in one order
-for all nodes, by turns the best in the root and the first in the model's list. Measured in docs/decisions/0016.
+for all nodes, by turns the best in the root and the first in the model's list. Measured in docs/decisions/0017.
 """
 
 import math
@@ -98,6 +98,8 @@ def list_actions(
 ) -> int:  # fmt: skip
     """List actions until the node has as many as wanted, or all that are legal. Its pairs move behind all others."""
     known = graph.listed[node] if graph.first[node] != NOT_EXPANDED else 0
+    if known == 0:
+        graph.estimate[node] = graph.value[node]
     wanted = min(wanted, model.actions)
     if not has_space(graph, work.out, wanted):
         work.tally[RAN_FULL] = 1
@@ -108,12 +110,14 @@ def list_actions(
         copy_pair(graph, graph.first[node] + i, first + i)
         widening.mark[1 + graph.action[first + i]] = widening.mark[0]
     graph.counts[PAIRS] = first + known
-    at, added = 0, True
+    at, added, value = 0, True, graph.value[node]
+    graph.value[node] = graph.estimate[node]  # the value of new next nodes: the present one counts on the best action
     while added and at < model.actions and graph.counts[PAIRS] < first + wanted:
         a = widening.order[at]
         if widening.mark[1 + a] != widening.mark[0] and abi.legal(model, graph.states, node, a):
             added = add_pair(model, graph, b, parameters, work, node, a, widening.merged)
         at += 1
+    graph.value[node] = value
     if not added:
         return OUTCOME_BUFFER_FULL
     if graph.counts[PAIRS] == first:

@@ -34,6 +34,7 @@ class SearchGraph(NamedTuple):
     table: Small  # hash table of nodes, -1 where empty
     value: Floats  # [node] Ṽ; an estimate until the node is expanded
     bonus: Floats  # [node] the part of it that bonuses contribute
+    estimate: Floats  # [node] Ṽ as it was estimated when the node was expanded, where there are many actions
     visits: Small  # [node]
     stamp: Small  # [node] the last simulation that visited it
     first: Ints  # [node] its first pair, or NOT_EXPANDED
@@ -57,7 +58,7 @@ def allocate_search_graph(model: KernelModel, nodes: int, pairs: int) -> SearchG
 
     Where the limit on memory is too low for all of it, every array is shorter in proportion.
     """
-    node = 8 * model.s_words + 56 + 76 * pairs / nodes
+    node = 8 * model.s_words + 64 + 76 * pairs / nodes
     fits = memory.capacity(nodes, node, "nodes of the search graph", fewest=min(nodes, _FEWEST_NODES))
     nodes, pairs = fits, pairs * fits // nodes
     return SearchGraph(
@@ -66,6 +67,7 @@ def allocate_search_graph(model: KernelModel, nodes: int, pairs: int) -> SearchG
         table=empty_table(2 * nodes),
         value=np.zeros(nodes),
         bonus=np.zeros(nodes),
+        estimate=np.zeros(nodes),
         visits=np.zeros(nodes, np.int32),
         stamp=np.zeros(nodes, np.int32),
         first=np.zeros(nodes, np.int64),
