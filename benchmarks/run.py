@@ -388,8 +388,8 @@ def actions() -> None:
             decision = planner.decide()
             speeds.append(decision.solution.simulations / decision.seconds)
             regrets.append(model.regret(model.action_values(decision.action)["force"]))
-        row(f"uct, {forces:,} actions", f"{np.mean(speeds) / 1e3:.0f} k simulations/s")
-        row("  regret of a decision in 0.1 s", f"{np.mean(regrets):.5f}", "without a push: 3")
+        row(f"uct, {forces:,} actions: simulations/s", f"{np.mean(speeds) / 1e3:.0f} k")
+        row(f"uct, {forces:,} actions: regret in 0.1 s", f"{np.mean(regrets):.4f}", "without a push: 3")
 
 
 # ---------------------------------------------------------------------- memory and starts
