@@ -29,7 +29,7 @@ class TigerWithReadings(pl.Tiger):
     def likelihood(m, y, theta, a, z):
         if a != 0:
             return 1.0 if z.heard == 0 else 0.0
-        if z.heard == 0:
+        if z.heard != 1 and z.heard != 2:
             return 0.0
         return 0.85 if (z.heard == 1) == (theta.tiger == 0) else 0.15
 
