@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite.mdp.action_widening import ALPHA, MANY, K, allocate_widening
+from pomdplite.mdp.action_widening import ALPHA, MANY, K, allocate_widening, set_order
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.testing import planner_conforms
@@ -188,15 +188,63 @@ def test_too_many_next_states_for_the_memory_are_refused():
 
 
 def test_nodes_list_the_best_of_the_root_and_the_first_of_the_list_by_turns():
-    from pomdplite.mdp.action_widening import set_order
-    from pomdplite.mdp.search_graph import allocate_search_graph
-
-    view = Hole().compiled_form.kernel_view()
-    graph, widening = (
-        allocate_search_graph(view.kernel_model, 10, 300),
-        allocate_widening(view.kernel_model, merged=True),
-    )
-    graph.first[1], graph.listed[1] = 5, 3
-    graph.action[5:8], graph.q[5:8] = (8, 1, 4), (1.0, 3.0, 2.0)
-    set_order(graph, 1, widening)
+    widening = allocate_widening(Hole().compiled_form.kernel_view().kernel_model, merged=True)
+    set_order(widening, np.array([8, 1, 4], np.int32), np.array([1.0, 3.0, 2.0]))
     assert widening.order[:6].tolist() == [1, 0, 4, 8, 2, 3] and sorted(widening.order) == list(range(200))
+
+
+class NoisyGlide(Glide):
+    """The same with noise where it comes to rest, and a sensor."""
+
+    noise = pl.Gaussian(at=0.05)
+    observations = pl.Reading(at=float, noise=pl.Gaussian(at=0.1))
+
+    def observation(m, y, theta, a, z):
+        z.at = y.at
+
+    def reward(m, x, theta, a, y):
+        return -((y.at - 0.5) ** 2)
+
+
+class Switches(pl.Model):
+    """A row of switches, one of which turns on the light; the reading says so. The right guess ends it."""
+
+    state = pl.State(over=bool)
+    hidden = pl.Hidden(switch=tuple(range(50)))
+    actions = tuple(f"try-{i}" for i in range(50)) + tuple(f"say-{i}" for i in range(50))
+    observations = pl.Reading(bright=float, noise=pl.Gaussian(bright=0.3))
+    discount = 0.95
+    beta = 5.0
+
+    def transition(m, x, theta, a, y):
+        y.over = a >= 50
+
+    def observation(m, y, theta, a, z):
+        if a == theta.switch:
+            z.bright = 1.0
+
+    def reward(m, x, theta, a):
+        return -1.0 if a < 50 else (20.0 if a - 50 == theta.switch else -20.0)
+
+    def terminal(m, x):
+        return x.over
+
+
+def test_a_search_with_noise_widens_over_actions_too():
+    """Noise of steps adds its variance to every cost, and leaves the best force where it is."""
+    d, p = np.array([0.0, 0.2, 0.4]), np.array([0.5, 0.3, 0.2])
+    best = 0.5 * (p @ (1 - d)) / (p @ (1 - d) ** 2)
+    found = decided(NoisyGlide(), sims=3000)
+    assert abs(NoisyGlide().action_values(found.action)["force"] - best) <= 0.05
+    assert found.solution.actions.tolist() == list(range(1001)) and (found.solution.visits == 0).any()
+    assert decided(NoisyGlide(), sims=3000).solution.q.tolist() == found.solution.q.tolist()
+
+
+def test_what_leads_back_is_known_without_a_try():
+    """To try a switch changes nothing but the belief: the search never descends there, and need not."""
+    planner = pl.PomdpLite(Switches(), sims=200)
+    planner.reset(1000)
+    assert planner.decide().name.startswith("try-")
+    for a, seen in (("try-7", 1.1), ("try-7", 0.9), ("try-7", 1.0)):
+        planner.update(a, {"over": False}, seen)
+    assert planner.decide().name == "say-7"

@@ -147,13 +147,20 @@ def consider_more(graph: SearchGraph, node: int, count: int) -> None:
     first, last = graph.first[node], graph.first[node] + graph.listed[node]
     while graph.pairs[node] < min(count, graph.listed[node]):
         at = first + graph.pairs[node]
-        chosen, by_number = at, graph.pairs[node] % 2 == 0
-        for pair in range(at + 1, last):
-            if graph.action[pair] < graph.action[chosen] if by_number else graph.q[pair] > graph.q[chosen]:
-                chosen = pair
+        chosen = next_considered(graph.action, graph.q, at, last, graph.pairs[node] % 2 == 0)
         if chosen != at:
             exchange_pairs(graph, at, chosen)
         graph.pairs[node] += 1
+
+
+@inlined
+def next_considered(action: Small, q: Floats, first: int, last: int, by_number: bool) -> int:
+    """Of the pairs from `first` to before `last`, the first in the model's list, or the best by Q̃."""
+    chosen = first
+    for pair in range(first + 1, last):
+        if action[pair] < action[chosen] if by_number else q[pair] > q[chosen]:
+            chosen = pair
+    return chosen
 
 
 @inlined
@@ -177,10 +184,9 @@ def allocate_widening(model: KernelModel, *, merged: bool) -> ActionWidening:
     )
 
 
-def set_order(graph: SearchGraph, node: int, widening: ActionWidening) -> None:
-    """List actions from now on by their value in this node, which has listed all, and as given, by turns."""
-    pairs = slice(int(graph.first[node]), int(graph.first[node] + graph.listed[node]))
-    ranked = graph.action[pairs][np.argsort(-graph.q[pairs], kind="stable")]
+def set_order(widening: ActionWidening, actions: Small, q: Floats) -> None:
+    """List actions from now on by turns by these values, of all legal actions of the root, and as the model does."""
+    ranked = actions[np.argsort(-q, kind="stable")]
     listed = np.arange(len(widening.order))
     illegal = np.setdiff1d(listed, ranked)
     both = np.stack([np.concatenate([ranked, illegal]), listed], axis=1).ravel()

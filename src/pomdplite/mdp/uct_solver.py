@@ -120,7 +120,8 @@ class UctSolver:
                 f"{len(graph.value):,} states of the search graph."
             )
         if new:
-            set_order(graph, root, widening)
+            pairs = slice(int(graph.first[root]), int(graph.first[root] + graph.listed[root]))
+            set_order(widening, graph.action[pairs], graph.q[pairs])
 
     def _allocate_outcomes(self, kernel_model: KernelModel, branches: int) -> None:
         self._work = self._work._replace(out=allocate_outcomes(kernel_model, branches))

@@ -3,30 +3,36 @@
 import numpy as np
 
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Words
-from pomdplite.errors import NotConvergingError
+from pomdplite.compile.jit import Flags, Floats, Ints, Words
+from pomdplite.errors import NotConvergingError, TooLargeError
+from pomdplite.mdp.action_widening import MANY, allocate_widening, set_order
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
-from pomdplite.mdp.real.steps import allocate_step_work
-from pomdplite.mdp.real.tree import (
-    NODES,
-    allocate_tree,
-    clear,
-    find_node,
-    half_full,
-    one_step_values,
-    principal_variation,
-)
-from pomdplite.mdp.real.widening import (
+from pomdplite.mdp.real.action_lists import open_root
+from pomdplite.mdp.real.expansion import (
     COMPARISONS,
     DEEPEST,
     RAN_FULL,
     SIMULATIONS,
     STEPS,
+    TREE_FULL,
     WideningParameters,
     WideningWork,
-    widening_search,
 )
+from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
+from pomdplite.mdp.real.steps import allocate_step_work
+from pomdplite.mdp.real.tree import (
+    END,
+    NODES,
+    NOT_EXPANDED,
+    allocate_tree,
+    clear,
+    find_node,
+    half_full,
+    next_nodes,
+    one_step_values,
+    principal_variation,
+)
+from pomdplite.mdp.real.widening import widening_search
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 
@@ -63,6 +69,8 @@ class WideningSolver:
             here=np.zeros((1, model.s_words), np.uint64),
             theta=np.zeros((1, model.theta.shape[1]), np.uint64),
         )
+        many = model.actions > MANY and search_depth > 1
+        self._widening = allocate_widening(model, merged=True) if many else None
         self._belief: tuple[Floats, Words] | None = None  # b and its hidden values, which the tree's numbers are for
         self._frozen: FrozenBelief
 
@@ -88,8 +96,9 @@ class WideningSolver:
         root = self._root(kernel_model, s, b)
         work = self._work
         work.tally[:] = 0
+        self._open_root(kernel_model, root)
         while (count := clock.portion(int(work.tally[SIMULATIONS]))) > 0:
-            widening_search(kernel_model, self._frozen, self._tree, self.parameters, work, root, count)
+            widening_search(kernel_model, self._frozen, self._tree, self.parameters, work, root, count, self._widening)
             self.view.raise_fault()
         self._refuse_unbounded_value(root)
         one_step_values(self._tree, root, self.parameters.gamma, self.parameters.beta)
@@ -99,6 +108,25 @@ class WideningSolver:
     def comparisons(self) -> int:
         """How often the last search compared a hidden value with an outcome, or computed its reward."""
         return int(self._work.tally[COMPARISONS])
+
+    def _open_root(self, kernel_model: KernelModel, root: int) -> None:
+        """Where there are many actions, list all of the root's, and let them decide which ones come first elsewhere."""
+        widening, tree = self._widening, self._tree
+        if widening is None or (tree.first[root] != NOT_EXPANDED and tree.whole[root] == 1):
+            return
+        new = tree.counts[NODES] == root + 1
+        if new:
+            widening.order[:] = np.arange(kernel_model.actions)
+        status = open_root(kernel_model, self._frozen, tree, self.parameters, self._work, root, widening)
+        self.view.raise_fault()
+        if status == TREE_FULL:
+            raise TooLargeError(
+                f"{self.view.model.name}: the next states of {kernel_model.actions:,} actions do not fit into the "
+                f"{len(tree.value):,} states of the search tree."
+            )
+        if new:
+            pairs = slice(int(tree.first[root]), int(tree.first[root] + tree.listed[root]))
+            set_order(widening, tree.action[pairs], tree.q[pairs])
 
     def _root(self, kernel_model: KernelModel, s: Words, b: Floats) -> int:
         """The node of s in the tree of the last step if the belief is the same, otherwise in a new tree.
@@ -123,13 +151,27 @@ class WideningSolver:
                 "earns in a loop. Use a discount below 1, or beta=0."
             )
 
+    def _known(self, root: int, pairs: Ints) -> Flags:
+        """Whether the search knows what follows each pair of the root, and not only an estimate, as in UctSolver."""
+        tree = self._tree
+        if self._widening is None:
+            return np.ones(len(pairs), np.bool_)
+        known = tree.tries[pairs] > 0
+        for i in np.flatnonzero(~known & (pairs < tree.first[root] + tree.pairs[root])):
+            known[i] = all(node == END or tree.first[node] != NOT_EXPANDED for node in next_nodes(tree, int(pairs[i])))
+        return known
+
     def _solution(self, root: int) -> Solution:
         tree, tally = self._tree, self._work.tally
-        pairs = slice(int(tree.first[root]), int(tree.first[root] + tree.pairs[root]))
+        first = int(tree.first[root])
+        pairs = first + np.argsort(tree.action[first : first + int(tree.listed[root])])
+        q, known = tree.q[pairs].copy(), self._known(root, pairs)
+        if known.any():
+            q[~known] = -np.inf
         return Solution(
             solver="UCT with progressive widening",
             actions=tree.action[pairs].copy(),
-            q=tree.q[pairs].copy(),
+            q=q,
             bonus_part=tree.q_bonus[pairs].copy(),
             mean_reward=tree.reward[pairs].copy(),
             mean_bonus=self.parameters.beta * tree.change[pairs],

@@ -34,10 +34,13 @@ class WideningTree(NamedTuple):
     table: Small  # hash table of nodes, -1 where empty
     value: Floats  # [node] Ṽ; an estimate until the node is expanded
     bonus: Floats  # [node] the part of it that bonuses contribute
+    estimate: Floats  # [node] Ṽ as it was estimated when the node was expanded, where there are many actions
     visits: Small  # [node]
     stamp: Small  # [node] the last simulation that visited it
     first: Ints  # [node] its first pair, or NOT_EXPANDED
-    pairs: Small  # [node] number of its pairs
+    pairs: Small  # [node] number of its pairs that the search considers, the first ones
+    listed: Small  # [node] number of its pairs
+    whole: Small  # [node] 1 if every legal action is among them
     action: Small  # [pair]
     tries: Small  # [pair]
     q: Floats  # [pair] Q̃
@@ -59,13 +62,14 @@ def allocate_tree(model: KernelModel, nodes: int, pairs: int) -> WideningTree:
 
     Where the limit on memory is too low for all of it, every array is shorter in proportion.
     """
-    node = 8 * model.s_words + 48 + 96 * pairs / nodes
+    node = 8 * model.s_words + 64 + 96 * pairs / nodes
     fits = memory.capacity(nodes, node, "nodes of the search tree", fewest=min(nodes, _FEWEST_NODES))
     nodes, pairs = fits, pairs * fits // nodes
     small = np.int32
     return WideningTree(
         counts=np.zeros(4, np.int64), states=np.zeros((nodes, model.s_words), np.uint64),
-        table=empty_table(2 * nodes), value=np.zeros(nodes), bonus=np.zeros(nodes), visits=np.zeros(nodes, small),
+        table=empty_table(2 * nodes), value=np.zeros(nodes), bonus=np.zeros(nodes), estimate=np.zeros(nodes),
+        listed=np.zeros(nodes, small), whole=np.zeros(nodes, small), visits=np.zeros(nodes, small),
         stamp=np.zeros(nodes, small), first=np.zeros(nodes, np.int64), pairs=np.zeros(nodes, small),
         action=np.zeros(pairs, small), tries=np.zeros(pairs, small), q=np.zeros(pairs), q_bonus=np.zeros(pairs),
         reward=np.zeros(pairs), change=np.zeros(pairs), compared=np.zeros(pairs, small), drawn=np.zeros(pairs, small),
@@ -218,6 +222,15 @@ def one_step_values(tree: WideningTree, node: int, gamma: float, beta: float) ->
             child = tree.older[child]
         tree.q[pair] = tree.reward[pair] + bonus + gamma * later / tree.total[pair]
         tree.q_bonus[pair] = bonus + gamma * later_bonus / tree.total[pair]
+
+
+def next_nodes(tree: WideningTree, pair: int) -> list[int]:
+    """The nodes that a pair leads to, as far as they were drawn."""
+    found, child = [], int(tree.newest[pair])
+    while child != NO_CHILD:
+        found.append(int(tree.next[child]))
+        child = int(tree.older[child])
+    return found
 
 
 def principal_variation(tree: WideningTree, node: int, longest: int = 12) -> tuple[int, ...]:

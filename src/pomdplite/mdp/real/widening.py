@@ -5,85 +5,43 @@ the first k n^α of its drawn outcomes. Otherwise the search is that of mdp/uct.
 backward; equal states share a node, a node's value is that of its best action, and a new one is valued by the model's
 heuristic or by a rollout. Next states that are listed are all children at once, with their probabilities.
 
-A pair's bonus is β times the mean of ‖b_e − b‖₁ over its outcomes: of a few when it is added, so that it is never
-blind, and of every further one that is drawn.
+Where there are many actions, a node considers few of them at first, too (action_lists.py).
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Ints, Words, inner, kernel
-from pomdplite.mdp.hash_table import hash_row
+from pomdplite.compile.jit import Words, inner, kernel
+from pomdplite.mdp.action_widening import ActionWidening, allowed
+from pomdplite.mdp.real.action_lists import open_node, widen_actions
+from pomdplite.mdp.real.expansion import (
+    DEEPEST,
+    FAULTY,
+    SEARCHED,
+    SIMULATIONS,
+    STEPS,
+    WideningParameters,
+    WideningWork,
+    expand,
+    widen,
+)
 from pomdplite.mdp.real.frozen import FrozenBelief
 from pomdplite.mdp.real.rollout import rollout
-from pomdplite.mdp.real.steps import (
-    StepWork,
-    begin_step,
-    draw_next_state,
-    drawn_change,
-    kept_values,
-    list_next_states,
-    listed_change,
-)
-from pomdplite.mdp.real.tree import (
-    END,
-    NO_CHILD,
-    NODES,
-    NOT_EXPANDED,
-    PAIRS,
-    SIMULATION,
-    WideningTree,
-    add_child,
-    add_node,
-    add_pair,
-    back_up_node,
-    has_space,
-)
+from pomdplite.mdp.real.tree import END, NO_CHILD, NOT_EXPANDED, SIMULATION, WideningTree, back_up_node
 from pomdplite.rng import uniform
 
 EPSILON = 0.02  # share of uniformly random actions, so that a small c leaves no state unexplored
-
-# Why a search returned, and what became of an expansion.
-SEARCHED, TREE_FULL, FAULTY = range(3)
-
-# Indices into WideningWork.tally.
-SIMULATIONS, STEPS, DEEPEST, RAN_FULL, COMPARISONS = range(5)
-
-
-class WideningParameters(NamedTuple):
-    """The constants of a search."""
-
-    beta: float  # weight of the bonus, Definition 1
-    gamma: float
-    c: float  # weight of exploration in UCB1
-    search_depth: int
-    k: float  # of widening, k n^α
-    alpha: float
-    outcomes: int  # drawn for the bonus of a new pair
-
-
-class WideningWork(NamedTuple):
-    """Arrays that a search writes to, besides its tree."""
-
-    step: StepWork
-    path: Ints  # [2 depth] node and pair at every depth of the current simulation
-    stream: Words  # [1] random numbers
-    tally: Ints  # [5] simulations, model steps, longest simulation, whether the tree ran full, (θ, outcome) compared
-    here: Words  # [1, s_words] the state of a rollout
-    theta: Words  # [1, theta_words] the hidden value of a rollout
 
 
 @kernel
 def widening_search(
     model: KernelModel, frozen: FrozenBelief, tree: WideningTree, parameters: WideningParameters, work: WideningWork,
-    root: int, simulations: int,
+    root: int, simulations: int, widening: ActionWidening | None,
 ) -> int:  # fmt: skip
     """Run simulations; why it stopped."""
     for _ in range(simulations):
-        leaf, depth = simulate(model, frozen, tree, parameters, work, root)
+        leaf, depth = simulate(model, frozen, tree, parameters, work, root, widening)
         if abi.faulty(model):
             return FAULTY
         if leaf != END:
@@ -93,7 +51,12 @@ def widening_search(
                     work.here[0, w] = tree.states[leaf, w]
                 estimate, steps = rollout(model, frozen, work, parameters.gamma, parameters.search_depth - depth)
                 work.tally[STEPS] += steps
-            if expand(model, frozen, tree, parameters, work, leaf, estimate) == FAULTY:
+            if widening is None:
+                status = expand(model, frozen, tree, parameters, work, leaf, estimate)
+            else:
+                tree.value[leaf] = estimate
+                status = open_node(model, frozen, tree, parameters, work, leaf, widening, allowed(widening, 0))
+            if status == FAULTY:
                 return FAULTY
         for i in range(depth - 1, -1, -1):
             back_up_node(tree, work.path[2 * i], parameters.gamma, parameters.beta)
@@ -139,7 +102,7 @@ def leads_back(tree: WideningTree, pair: int) -> bool:
 @inner
 def simulate(
     model: KernelModel, frozen: FrozenBelief, tree: WideningTree, parameters: WideningParameters, work: WideningWork,
-    root: int,
+    root: int, widening: ActionWidening | None,
 ) -> tuple[int, int]:  # fmt: skip
     """Run down from the root: (the node to expand or END, length of the path).
 
@@ -151,6 +114,8 @@ def simulate(
         tree.stamp[node] = tree.counts[SIMULATION]
         if tree.first[node] == NOT_EXPANDED:
             return node, depth
+        if widening is not None:
+            widen_actions(model, frozen, tree, parameters, work, node, widening)
         pair = select_pair(model, tree, node, parameters.c, work.stream)
         tree.visits[node] += 1
         if pair < 0:
@@ -177,99 +142,3 @@ def next_node(tree: WideningTree, pair: int) -> int:
         child = tree.older[child]
     tree.chosen[best] += 1
     return tree.next[best]
-
-
-# ---------------------------------------------------------------------- expand and widen
-
-
-@inner
-def first_point(tree: WideningTree, node: int) -> int:
-    """Where the outcomes of a node begin among the points: the same for its actions, another one for each node."""
-    return int(np.int64(hash_row(tree.states[node : node + 1], 0) >> np.uint64(33)))
-
-
-@inner
-def expand(
-    model: KernelModel, frozen: FrozenBelief, tree: WideningTree, parameters: WideningParameters, work: WideningWork,
-    node: int, estimate: float,
-) -> int:  # fmt: skip
-    """Add the node's legal actions with their mean reward, bonus and first children under the frozen belief.
-
-    A new next node is valued by the model's heuristic, or by `estimate` if there is none.
-    """
-    step, branches = work.step, 1 if model.noise.numbers > 0 else work.step.next.shape[0]
-    if not has_space(tree, model.actions, model.actions * branches):
-        work.tally[RAN_FULL] = 1
-        return TREE_FULL
-    first, point, compare = tree.counts[PAIRS], first_point(tree, node), parameters.beta > 0.0
-    for a in range(model.actions):
-        if not abi.legal(model, tree.states, node, a):
-            continue
-        pair = add_pair(tree, a, begin_step(model, frozen, step, tree.states, node, a))
-        work.tally[COMPARISONS] += kept_values(step) * (1 + (parameters.outcomes if compare else 0))
-        if model.noise.numbers == 0:
-            k = list_next_states(model, step, tree.states, node, a)
-            if compare:
-                tree.change[pair] = listed_change(model, frozen, step, a, k, point, parameters.outcomes)
-            for j in range(k):
-                add_child(tree, pair, reached(model, tree, step, j, estimate), step.chance[j])
-            continue
-        for i in range(parameters.outcomes if compare else 0):
-            v = draw_next_state(model, frozen, step, tree.states, node, a, point + i, 0)
-            change = drawn_change(model, frozen, step, tree.states, node, a, point + i, v)
-            tree.change[pair] += change / parameters.outcomes
-            tree.compared[pair] += 1
-        draw_child(model, frozen, tree, work, node, pair, estimate)
-    if tree.counts[PAIRS] == first:
-        abi.note_no_action(model, tree.states, node)
-    if abi.faulty(model):
-        return FAULTY
-    tree.first[node] = first
-    tree.pairs[node] = tree.counts[PAIRS] - first
-    tree.visits[node] += 1
-    back_up_node(tree, node, parameters.gamma, parameters.beta)
-    return SEARCHED
-
-
-@inner
-def widen(
-    model: KernelModel, frozen: FrozenBelief, tree: WideningTree, parameters: WideningParameters, work: WideningWork,
-    node: int, pair: int,
-) -> None:  # fmt: skip
-    """Draw one more outcome of a pair."""
-    if not has_space(tree, 0, 1):
-        work.tally[RAN_FULL] = 1
-        return
-    begin_step(model, frozen, work.step, tree.states, node, tree.action[pair])
-    work.tally[COMPARISONS] += kept_values(work.step)
-    point = first_point(tree, node) + tree.drawn[pair]
-    v = draw_child(model, frozen, tree, work, node, pair, tree.value[node])
-    if parameters.beta > 0.0 and tree.drawn[pair] > tree.compared[pair]:
-        change = drawn_change(model, frozen, work.step, tree.states, node, tree.action[pair], point, v)
-        tree.compared[pair] += 1
-        tree.change[pair] += (change - tree.change[pair]) / tree.compared[pair]
-
-
-@inner
-def draw_child(
-    model: KernelModel, frozen: FrozenBelief, tree: WideningTree, work: WideningWork, node: int, pair: int,
-    estimate: float,
-) -> int:  # fmt: skip
-    """Behind `begin_step`: add the next drawn outcome to the pair's children; the hidden value behind it."""
-    point = first_point(tree, node) + tree.drawn[pair]
-    v = draw_next_state(model, frozen, work.step, tree.states, node, tree.action[pair], point, 0)
-    add_child(tree, pair, reached(model, tree, work.step, 0, estimate), 1.0)
-    tree.drawn[pair] += 1
-    return v
-
-
-@inner
-def reached(model: KernelModel, tree: WideningTree, step: StepWork, j: int, estimate: float) -> int:
-    """The node of next state j; a new one starts with the heuristic or the estimate as its value."""
-    if abi.terminal(model, step.next, j):
-        return END
-    count = tree.counts[NODES]
-    node = add_node(tree, step.next, j)
-    if node == count:
-        tree.value[node] = abi.heuristic(model, step.next, j) if abi.has_heuristic(model) else estimate
-    return node
