@@ -19,7 +19,12 @@ def findings(base=pl.Tiger, *args, compiled=False, **functions) -> str:
     return str(report)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+SLOW = {"battleship-10-5", "battleship-15-7"}  # their moves are tested on many boards
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PROBLEMS]
+)
 def test_the_shipped_problems_have_no_mistakes(name):
     report = pl.check_model(pl.make_model(name), states=60, calls=1500)
     assert report.ok and not report.findings and report.states > 0

@@ -91,6 +91,7 @@ def test_the_page_about_plans(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count("listen\n") == 2
 
 
+@pytest.mark.slow
 def test_the_examples_of_which_planner_when(monkeypatch, capsys):
     """Every planner of the page's tables plays or says why it cannot; the page shows the script's rows."""
     monkeypatch.setattr(sys, "argv", ["which_planner.py", "2"])
