@@ -65,6 +65,7 @@ def test_the_page_about_your_own_loop(tmp_path, monkeypatch, capsys):
     assert printed.strip().endswith("value iteration")
 
 
+@pytest.mark.slow
 def test_the_page_about_real_numbers(tmp_path, monkeypatch, capsys):
     """The page shows what its code prints; the returns may differ by two standard errors, as searches change."""
     page, example = (ROOT / "docs/real-numbers.md").read_text(), (ROOT / "examples/push_box.py").read_text()

@@ -1,7 +1,7 @@
 """PFT-DPW as a planner: simulations from the present belief within a budget, then the action with the best mean return.
 
 The default constants of widening are those of Sunberg and Kochenderfer (2018) for Light-Dark. They had m = 20 there;
-with so few particles a belief seems to settle on one of them after a few poor readings.
+what either is worth is in docs/decisions/0005.
 """
 
 from typing import Any, ClassVar
