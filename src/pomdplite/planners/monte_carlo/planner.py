@@ -14,11 +14,11 @@ from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
-from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.monte_carlo.exploration import exploration_constant
 from pomdplite.planners.monte_carlo.leaves import AUTO, checked_leaves, leaf_values
 from pomdplite.planners.monte_carlo.nodes import DEEPEST, FULL, NODES, SIMULATIONS, STEPS, SearchNodes
 from pomdplite.planners.monte_carlo.simulation import SearchRoot, Simulation, allocate_simulation
@@ -98,7 +98,7 @@ class WideningPlanner(Planner):
         self.belief = initial_belief(self.view, self.particles)
         horizon = self.model.episode_horizon
         self._settings = WideningSettings(
-            c=float(self._exploration_constant()),
+            c=float(exploration_constant(self.view, self.exploration, self._deadline)),
             gamma=float(self.model.discount),
             search_depth=min(horizon, self.search_depth or horizon),
             k_action=math.inf if self.k_action is None else float(self.k_action),
@@ -112,14 +112,6 @@ class WideningPlanner(Planner):
         self._begin(0)
         self._start()
         self._search(Budget(None, 2))  # compiles the kernels
-
-    def _exploration_constant(self) -> float:
-        if self.exploration is not None:
-            return self.exploration
-        if self.model.return_range is not None:
-            return self.model.return_range
-        low, high = reward_range(self.view, deadline=self._deadline)
-        return high - low
 
     def reset(self, seed: int = 0) -> None:
         """Return to the initial state and the prior; the seed determines the random numbers of the episode."""

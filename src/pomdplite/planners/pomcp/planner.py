@@ -14,10 +14,10 @@ from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
-from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.monte_carlo.exploration import exploration_constant
 from pomdplite.planners.monte_carlo.leaves import AUTO, checked_leaves, leaf_values
 from pomdplite.planners.monte_carlo.nodes import DEEPEST, FULL, LOGGED, NODES, SIMULATIONS, STEPS
 from pomdplite.planners.monte_carlo.simulation import SearchRoot, allocate_simulation
@@ -79,7 +79,7 @@ class Pomcp(Planner):
         else:
             self.belief = self._filter = RejectionBelief(self.view, self.particles)
             self.view = self.belief.view
-        self.c = self._exploration_constant()
+        self.c = exploration_constant(self.view, self.exploration, self._deadline)
         self._settings = SearchSettings(
             c=float(self.c), gamma=float(self.model.discount), search_depth=self.model.episode_horizon,
             leaves=leaf_values(self.model, self.leaves, self._deadline),
@@ -93,14 +93,6 @@ class Pomcp(Planner):
         self._forget(0)
         self._start()
         self._search(Budget(None, 2))  # compiles the kernels
-
-    def _exploration_constant(self) -> float:
-        if self.exploration is not None:
-            return self.exploration
-        if self.model.return_range is not None:
-            return self.model.return_range
-        low, high = reward_range(self.view, deadline=self._deadline)
-        return high - low
 
     def reset(self, seed: int = 0) -> None:
         """Return to the initial state and the prior, with an empty tree."""

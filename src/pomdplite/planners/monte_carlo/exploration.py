@@ -1,0 +1,15 @@
+"""The constant c of the UCB1 rule, by which tree searches explore."""
+
+from pomdplite.mdp.budget import Deadline
+from pomdplite.mdp.reward_range import reward_range
+from pomdplite.model.compiled import KernelView
+
+
+def exploration_constant(view: KernelView, given: float | None, deadline: Deadline) -> float:
+    """The constant that the user gave, the model's return_range, or the range of its rewards."""
+    if given is not None:
+        return given
+    if view.model.return_range is not None:
+        return view.model.return_range
+    low, high = reward_range(view, deadline=deadline)
+    return high - low
