@@ -54,6 +54,14 @@ def test_tutorial(tmp_path, monkeypatch, capsys):
     assert list((tmp_path / "pictures").glob("*.png"))
 
 
+def test_the_page_about_gymnasium(tmp_path, monkeypatch):
+    pytest.importorskip("gymnasium")
+    run_blocks("docs/gymnasium.md", tmp_path, monkeypatch)
+    world = pl.make_world(f"{tmp_path / 'swing.py'}:world", pl.Pendulum())
+    world.reset(1)
+    assert 0.5 <= world.theta.mass <= 2.0 and world.step(0).reward < 0
+
+
 def test_the_page_about_your_own_loop(tmp_path, monkeypatch, capsys):
     scope = run_blocks("docs/in-your-own-loop.md", tmp_path, monkeypatch)
     assert scope["planner"].belief.marginals()[0][0] > 0.99  # heard on the left three times

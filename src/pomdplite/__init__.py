@@ -21,6 +21,7 @@ from pomdplite.errors import (
     TooLargeError,
     UnsuitableError,
     UsageError,
+    WorldError,
 )
 from pomdplite.experiments import (
     Episode,
@@ -77,7 +78,7 @@ from pomdplite.problems import (
 from pomdplite.rng import uniform
 from pomdplite.views.plots import plot
 from pomdplite.views.tables import tables
-from pomdplite.worlds import WORLDS, ModelWorld, StepResult, World, make_world
+from pomdplite.worlds import WORLDS, GymnasiumWorld, ModelWorld, StepResult, World, make_world
 
 __version__ = "0.1.0"
 
@@ -105,6 +106,7 @@ __all__ = [
     "Gaussian",
     "Grasp",
     "Grid",
+    "GymnasiumWorld",
     "Hidden",
     "ImpossibleObservationError",
     "LightDark",
@@ -149,6 +151,7 @@ __all__ = [
     "UnsuitableError",
     "UsageError",
     "World",
+    "WorldError",
     "check_model",
     "evaluate",
     "from_mdps",

@@ -21,6 +21,10 @@ class UnsuitableError(UsageError):
     """The planner or belief is not made for this kind of problem."""
 
 
+class WorldError(PomdpLiteError, RuntimeError):
+    """A world does not do its part: an environment breaks its contract, or a function that it needs fails."""
+
+
 class ImpossibleObservationError(PomdpLiteError, ValueError):
     """The observation has probability zero under every hidden value that was still possible."""
 

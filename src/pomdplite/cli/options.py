@@ -40,7 +40,9 @@ OtherOptions = Annotated[
 ClockOption = Annotated[
     str, typer.Option(help="how time is measured: wall (wall-clock time) or cpu (processor time, for shared machines)")
 ]
-WorldOption = Annotated[str, typer.Option(help="world in which actions are executed; see `pomdplite list`")]
+WorldOption = Annotated[
+    str, typer.Option(help="world in which actions are executed (see `pomdplite list`), or path.py:name")
+]
 SeedOption = Annotated[
     int, typer.Option(min=-(2**63), max=2**63 - 1, help="determines hidden values and noise of all episodes")
 ]

@@ -11,8 +11,9 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.model.model import Model
 from pomdplite.planners import files
-from pomdplite.planners.base import ActionValue, Decision, Planner
+from pomdplite.planners.base import Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
+from pomdplite.planners.decision import ActionValue, Decision
 from pomdplite.planners.despot.planner import Despot
 from pomdplite.planners.mean_mdp import MeanMdp
 from pomdplite.planners.pft_dpw.planner import PftDpw

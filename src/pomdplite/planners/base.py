@@ -1,101 +1,33 @@
-"""The interface of every planner (reset, decide, update) and of its decisions."""
+"""The interface of every planner: reset, decide, update."""
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from pomdplite.beliefs import Belief
 from pomdplite.checking.model import check_before_planning
-from pomdplite.compile.jit import Floats, Small, Words
+from pomdplite.compile.jit import Words
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import CLOCKS, SOLVE_SECONDS, Budget, Deadline
-from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
+from pomdplite.planners.decision import Decision
 from pomdplite.planners.storable import Storable
 from pomdplite.rng import checked_seed, stream
 
 _KEPT_DECISIONS = 20_000
-NOT_CLOSED = "the search did not close"  # how a note begins that qualifies the planner's claim to be optimal
 _INSTANT = 1e-9  # seconds: enough for the least that a search can do
 _REHEARSALS = 3  # of a step, before it is refused as too slow
 _UPDATE_SHARE = 0.25  # of a step's time that an update may take if it can end early
 _LONGEST_UPDATE = 0.75  # of a step's time that is kept free for an update that cannot
 _LATE = 1.1, 0.02  # times its budget, and seconds: what a step may take
-TIE = 1e-6  # relative difference below which two values count as equal
-
-
-class ActionValue(NamedTuple):
-    """The value of one action, q = reward + bonus."""
-
-    action: int
-    name: str
-    q: float
-    reward: float  # the part of q that rewards contribute
-    bonus: float  # the part of q that exploration bonuses contribute
-    mean_reward: float  # expected reward of the next step alone
-    mean_bonus: float  # bonus of the next step alone
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision:
-    """An action and the reasons for it."""
-
-    action: int
-    solution: Solution  # the values of all legal actions, and how they were found
-    action_names: Sequence[str]  # of all actions of the model
-    bounds: tuple[float, float] | None = None  # on the optimal value, if the planner knows them; DESPOT estimates them
-    notes: tuple[str, ...] = ()  # what the user should know: memory that ran out, a belief that had to be recovered
-    seconds: float = 0.0  # planning time; the same belief and state are not planned for twice
-
-    @property
-    def name(self) -> str:
-        """The action's name."""
-        return str(self.action_names[self.action])
-
-    @property
-    def value(self) -> float:
-        """The value of the current state and belief, as far as the planner knows it."""
-        return self.solution.value
-
-    @property
-    def line(self) -> tuple[str, ...]:
-        """The principal variation: the actions that a search expects to take."""
-        return tuple(str(self.action_names[a]) for a in self.solution.line)
-
-    def table(self) -> list[ActionValue]:
-        """Every legal action, best first; q is -inf if a search has not come to know the action."""
-        found = self.solution
-        return [
-            ActionValue(
-                action=int(found.actions[i]),
-                name=str(self.action_names[found.actions[i]]),
-                q=float(found.q[i]),
-                reward=float(found.q[i] - found.bonus_part[i]),
-                bonus=float(found.bonus_part[i]),
-                mean_reward=float(found.mean_reward[i]),
-                mean_bonus=float(found.mean_bonus[i]),
-            )
-            for i in np.argsort(-found.q, kind="stable")
-        ]
-
-
-def best_actions(actions: Small, q: Floats) -> Small:
-    """The actions with the highest value, up to rounding."""
-    best = float(np.max(q))
-    return actions[q >= best - TIE * max(1.0, abs(best))]
-
-
-def choose(actions: Small, q: Floats) -> int:
-    """The best action; ties go to the smaller action number."""
-    return int(np.min(best_actions(actions, q)))
 
 
 class Planner(Storable):
@@ -244,15 +176,22 @@ class Planner(Storable):
         """Seconds on the planner's clock."""
         return CLOCKS[self.clock]()
 
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior. The seed is for planners that sample."""
+    def reset(self, seed: int = 0, x: Any = None) -> None:
+        """Return to the prior and the initial state, or state x if the episode starts elsewhere.
+
+        The seed is for planners that sample.
+        """
         seed = checked_seed(seed)
         self.prepare()
         self.belief.reset(seed)
-        self._start()
+        self._start(x)
+        self._begin(seed)
 
-    def _start(self) -> None:
-        self._x = to_words(self.model.state.dtype, self.model.initial_state())
+    def _start(self, x: Any = None) -> None:
+        self._x = self._state_words(self.model.initial_state() if x is None else x).copy()
+
+    def _begin(self, seed: int) -> None:
+        """Forget the last episode; the seed determines the random numbers of the next one."""
 
     def decide(self) -> Decision:
         """The next action and the reasons for it."""

@@ -23,8 +23,9 @@ from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.value_iteration import ValueIteration
 from pomdplite.model.model import Model
 from pomdplite.planners import belief_tree
-from pomdplite.planners.base import NOT_CLOSED, Decision, Planner, choose
+from pomdplite.planners.base import Planner
 from pomdplite.planners.belief_tree import BeliefTree
+from pomdplite.planners.decision import NOT_CLOSED, Decision, choose
 
 _STATE_LIMIT = 100_000  # reachable states
 _MAX_SWEEPS = 100_000

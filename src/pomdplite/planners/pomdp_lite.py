@@ -33,8 +33,9 @@ from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.grid import declared_grid
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.base import Planner
 from pomdplite.planners.beta import AUTO, ChosenBeta, automatic_beta
+from pomdplite.planners.decision import Decision, choose
 from pomdplite.planners.files import Computed
 
 SOLVERS = ("auto", "exact", "grid", "uct", "uct-tree")
@@ -237,9 +238,7 @@ class PomdpLite(Planner):
         depth = min(horizon, self.search_depth or self.model.search_depth or horizon)
         return {"budget": self.budget, "exploration": exploration, "search_depth": depth}
 
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior; nothing is kept of the last episode."""
-        super().reset(seed)
+    def _begin(self, seed: int) -> None:
         self.solver.reset(self.belief.probabilities, seed)
 
     def _decide(self) -> Decision:

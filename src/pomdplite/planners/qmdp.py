@@ -21,7 +21,8 @@ from pomdplite.mdp.momdp import MomdpArrays, momdp_form
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, best_actions
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision, best_actions
 
 TIES = ("informative", "random")
 
@@ -72,9 +73,8 @@ class Qmdp(Planner):
         known = float(self.momdp.prior @ self.values[self.momdp.reachable.find(self.momdp.view.root())])
         return within_horizon(self.model, (-np.inf, known), self.values)
 
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior; the seed is for breaking ties."""
-        super().reset(seed)
+    def _begin(self, seed: int) -> None:
+        """Start the stream that breaks ties."""
         self._stream = rng.stream(seed)
 
     def _decide(self) -> Decision:

@@ -28,7 +28,7 @@ from pomdplite.mdp.sampling import pick, simulate
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Population
-from pomdplite.planners.base import choose
+from pomdplite.planners.decision import choose
 from pomdplite.planners.raced_policies import RACE_SEED, Policy, race_number
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.

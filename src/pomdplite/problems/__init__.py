@@ -1,7 +1,7 @@
 """The problems that ship with the library, and models from users' files."""
 
 from pomdplite.problems.battleship.rules import Battleship
-from pomdplite.problems.from_file import files_loaded_once, load_model, source_digest
+from pomdplite.problems.from_file import files_loaded_once, load_maker, load_model, source_digest
 from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.light_dark.bins import LightDarkBins
 from pomdplite.problems.light_dark.rules import LightDark
@@ -22,6 +22,7 @@ __all__ = [
     "Tiger",
     "files_loaded_once",
     "is_own",
+    "load_maker",
     "load_model",
     "make_model",
     "source_digest",

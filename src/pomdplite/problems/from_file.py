@@ -1,10 +1,10 @@
-"""Load a model from a user's file: `path/to/robot.py:Delivery`."""
+"""Load a model, or a world, from a user's file: `path/to/robot.py:Delivery`."""
 
 import hashlib
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,7 @@ _kept: dict[str, ModuleType] | None = None  # modules by file, while each file i
 
 def load_model(spec: str) -> Model:
     """Return the model that `path.py:Name` refers to: a model object, or a class to instantiate without arguments."""
-    file, _, name = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
+    file, name = _parts(spec)
     module = _import_file(file)
     found = getattr(module, name, None)
     if isinstance(found, Model):
@@ -37,6 +37,24 @@ def load_model(spec: str) -> Model:
     raise UsageError(f"{file} has no model {name!r}; it has {', '.join(models)}.")
 
 
+def load_maker(spec: str) -> Callable[..., object]:
+    """Return what `path.py:name` refers to, if it can be called: the class of a world, or a function that makes one."""
+    file, name = _parts(spec)
+    found = getattr(_import_file(file), name, None)
+    if not callable(found):
+        what = f"{name} is {shown(found)}" if found is not None else f"it has no {name}" if name else "no name is given"
+        raise UsageError(
+            f"{file}: {what}; refer to what makes a world from a model, a class or a function, as {file}:name."
+        )
+    return found
+
+
+def _parts(spec: str) -> tuple[str, str]:
+    """File and name of `path.py:name`; the name may be missing."""
+    file, _, name = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
+    return file, name
+
+
 @contextmanager
 def files_loaded_once() -> Iterator[None]:
     """Within this context, a file is loaded once, however many models are made from it."""
@@ -48,9 +66,9 @@ def files_loaded_once() -> Iterator[None]:
         _kept = None
 
 
-def source_digest(problem: str) -> str | None:
-    """A digest of the user's modules behind a problem, as they were loaded; None for problems of the library."""
-    file = problem if problem.endswith(".py") else problem.rpartition(":")[0]
+def source_digest(spec: str) -> str | None:
+    """A digest of the user's modules behind a problem or world, as they were loaded; None for those of the library."""
+    file, _ = _parts(spec)
     if not file.endswith(".py"):
         return None
     path = str(Path(file).expanduser().resolve())

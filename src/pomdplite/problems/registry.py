@@ -64,7 +64,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
 
 
 def is_own(name: str) -> bool:
-    """Whether a problem is a model in a user's file, rather than a registered one."""
+    """Whether a problem or world is in a user's file, rather than registered."""
     return ":" in name or name.endswith(".py")
 
 

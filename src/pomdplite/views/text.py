@@ -21,7 +21,7 @@ from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Component, Distributed, Population
 from pomdplite.planners import Decision
-from pomdplite.planners.base import ActionValue
+from pomdplite.planners.decision import ActionValue
 from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.views.grid import mark, mark_text, number_text
 from pomdplite.views.terminal import print_in_full

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pomdplite.errors import UsageError
+from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.model.model import Model
+from pomdplite.problems import is_own, load_maker
 from pomdplite.worlds.base import World
 from pomdplite.worlds.grasp.gantry import GantryWorld
 from pomdplite.worlds.grasp.jaco import JacoWorld
@@ -41,10 +42,32 @@ WORLDS: dict[str, WorldEntry] = {
 
 
 def world_entry(name: str) -> WorldEntry:
-    """The registered world with this name."""
+    """The registered world with this name, or the one in a user's file that `path.py:name` refers to."""
+    if is_own(name):
+        return WorldEntry(_maker(name), "a world of your own")
     if name not in WORLDS:
-        raise UsageError(f"no world {name!r}; there are {', '.join(WORLDS)}.")
+        raise UsageError(
+            f"no world {name!r}; there are {', '.join(WORLDS)}. Refer to a world of your own as path.py:name."
+        )
     return WORLDS[name]
+
+
+def _maker(name: str) -> Callable[[Model], World]:
+    """What makes the world in a user's file, whose result is checked to be one."""
+    make = load_maker(name)
+
+    def made(model: Model) -> World:
+        try:
+            world = make(model)
+        except PomdpLiteError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{name} raised {type(error).__name__}: {error}") from error
+        if not isinstance(world, World):
+            raise UsageError(f"{name} made {shown(world)} from the model, which is no World.")
+        return world
+
+    return made
 
 
 def make_world(world: WorldMaker, model: Model) -> World:

@@ -1,10 +1,11 @@
 """A problem together with the world in which its actions are executed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 from pomdplite.model.model import Model
-from pomdplite.problems import make_model
+from pomdplite.problems import is_own, make_model, source_digest
 from pomdplite.worlds.registry import WorldMaker, make_world, world_entry
 
 _MODEL, _IN = "model", " in "
@@ -44,6 +45,18 @@ class Scenario:
             world_entry(self.world).check(model)
         return model
 
+    @property
+    def source(self) -> str | None:
+        """A digest of the user's modules behind problem and world, as they were loaded; None if there are none."""
+        named = (self.problem, self.world) if isinstance(self.world, str) else (self.problem,)
+        found = [digest for digest in map(source_digest, named) if digest is not None]
+        return " ".join(dict.fromkeys(found)) or None
+
+    def absolute(self) -> Self:
+        """The same scenario under names that do not depend on the working directory."""
+        world = _absolute(self.world) if isinstance(self.world, str) else self.world
+        return replace(self, problem=_absolute(self.planning_problem), world=world)
+
     def constants(self, model: Model) -> dict[str, str]:
         """The constants of the problem's model and its world, for reports. Fails if the world is not installed here."""
         own = getattr(model, "constants", None)  # optional for a model
@@ -54,3 +67,10 @@ class Scenario:
             with make_world(self.world, model) as world:
                 found |= world.constants()
         return found
+
+
+def _absolute(name: str) -> str:
+    if not is_own(name):
+        return name
+    file, colon, rest = name.rpartition(":")
+    return f"{Path(file if colon else rest).expanduser().resolve()}{colon}{rest if colon else ''}"

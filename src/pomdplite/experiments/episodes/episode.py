@@ -8,7 +8,8 @@ from pomdplite import rng
 from pomdplite.beliefs.protocol import StepNote
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import ImpossibleObservationError
-from pomdplite.planners.base import Decision, Planner
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision
 from pomdplite.worlds import ModelWorld, World
 
 
@@ -65,7 +66,7 @@ def run_episode(
     """
     model = planner.model
     world.reset(seed, index)
-    planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]))
+    planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]), x=None if world.is_model else world.x)
     discounted = undiscounted = seconds = 0.0
     discount, t = 1.0, 0
     simulations = model_steps = 0

@@ -17,7 +17,8 @@ from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.statistics import Difference, paired_differences, standard_error, t_interval
 from pomdplite.model.model import Model
 from pomdplite.planners import make_planner
-from pomdplite.planners.base import NOT_CLOSED, Planner
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import NOT_CLOSED
 from pomdplite.worlds import Scenario, WorldMaker
 
 

@@ -16,8 +16,8 @@ import os
 import pickle
 import signal
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -26,7 +26,7 @@ from pomdplite.errors import PomdpLiteError
 from pomdplite.experiments.episodes.episode import Episode, run_episode
 from pomdplite.mdp import memory
 from pomdplite.planners.base import Planner
-from pomdplite.worlds import WorldMaker, make_world
+from pomdplite.worlds import World, WorldMaker, make_world
 
 log = logging.getLogger("pomdplite")
 
@@ -156,6 +156,12 @@ def _work(planner: Planner, seed: int, world: WorldMaker, pipe: Connection, work
 
 
 def _play_batches(planner: Planner, seed: int, world: WorldMaker, pipe: Connection) -> None:
+    """Play batches in a world of this process's own, which is closed in the end."""
+    with ExitStack() as closing:
+        _play_in(lambda: closing.enter_context(make_world(world, planner.model)), planner, seed, pipe)
+
+
+def _play_in(make: Callable[[], World], planner: Planner, seed: int, pipe: Connection) -> None:
     parent, place = os.getppid(), None
     while True:
         while not pipe.poll(_PARENT_CHECK_SECONDS):
@@ -170,7 +176,7 @@ def _play_batches(planner: Planner, seed: int, world: WorldMaker, pipe: Connecti
                 pipe.send((episodes, None, None))
                 episodes, sent = [], time.perf_counter()
             try:
-                place = place or make_world(world, planner.model)
+                place = place or make()
                 episodes.append(run_episode(planner, place, seed, index))
             except Exception as error:  # noqa: BLE001  raised in the parent
                 failure = _portable(error)

@@ -15,8 +15,7 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pomdplite.errors import PomdpLiteError, UsageError, shown
@@ -26,8 +25,8 @@ from pomdplite.experiments.episodes.players import CANNOT_PLAN, Batches
 from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.studies.provenance import versions
 from pomdplite.planners.base import Planner
-from pomdplite.problems import make_model, source_digest
-from pomdplite.worlds import Scenario, World, WorldMaker, make_world
+from pomdplite.problems import make_model
+from pomdplite.worlds import Scenario, World, make_world
 
 _CONNECT_SECONDS = 10.0
 _POLL_SECONDS = 1.0  # between two looks at the list of workers
@@ -72,8 +71,8 @@ class ClusterPlayers:
         out: dict[str, Any] = {}  # the batches under way, by their keys
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         agreed = {name: version for name, version in versions().items() if name in _MUST_AGREE}
-        problem, world = _absolute_problem(cell.scenario), cell.scenario.world
-        arguments = (pickle.dumps(planner), problem, source_digest(problem), world, uuid.uuid4().hex, agreed)
+        scenario = replace(cell.scenario.absolute(), model=None)
+        arguments = (pickle.dumps(planner), scenario, scenario.source, uuid.uuid4().hex, agreed)
         sent = self._client.submit(_SentPlanner, *arguments, pure=False)
         capacity, looked = 0, 0.0
         while waiting or out:
@@ -131,9 +130,8 @@ class _SentPlanner:
     """A planner as it is sent to the workers."""
 
     pickled: bytes
-    problem: str
-    source: str | None  # digest of the user's modules behind the problem, as the client loaded them
-    world: WorldMaker
+    scenario: Scenario
+    source: str | None  # digest of the user's modules behind problem and world, as the client loaded them
     name: str
     agreed: dict[str, str]  # versions of packages
 
@@ -157,21 +155,15 @@ def _unpacked(sent: _SentPlanner) -> tuple[Planner, World]:
         for name, version in sent.agreed.items():
             if here[name] != version:
                 raise PomdpLiteError(f"a worker has {name} {here[name]}, but this study runs with {version}.")
-        make_model(sent.problem)  # registers the module of a model from a user's file, so that it can be unpickled
-        if source_digest(sent.problem) != sent.source:
+        make_model(sent.scenario.problem)  # registers the module of a user's file, so that it can be unpickled
+        if sent.scenario.source != sent.source:
             raise PomdpLiteError(
-                f"the worker on {platform.node()} has another version of {sent.problem.rpartition(':')[0]}, or of a "
-                "module that it imports, than this study was started with."
+                f"the worker on {platform.node()} has another version of {sent.scenario.problem.rpartition(':')[0]}, "
+                "or of a module that it imports, than this study was started with."
             )
         planner: Planner = pickle.loads(sent.pickled)
         rehearse(planner)
-        _cache[sent.name] = planner, make_world(sent.world, planner.model)
+        _cache[sent.name] = planner, make_world(sent.scenario.world, planner.model)
         while len(_cache) > _CACHED:
             _cache.popitem(last=False)[1][1].close()
     return _cache[sent.name]
-
-
-def _absolute_problem(scenario: Scenario) -> str:
-    """The problem to plan with, under a name that does not depend on the working directory."""
-    file, colon, name = scenario.problem.rpartition(":")
-    return f"{Path(file).expanduser().resolve()}:{name}" if colon else scenario.planning_problem

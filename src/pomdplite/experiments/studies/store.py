@@ -22,7 +22,6 @@ from pomdplite.experiments.studies import rows
 from pomdplite.experiments.studies.definition import StudyDefinition
 from pomdplite.experiments.studies.provenance import machine, versions
 from pomdplite.mdp.budget import CLOCKS
-from pomdplite.problems import source_digest
 
 SCHEMA = 1  # version of the tables below; a file with a larger number is from a newer version
 _APPLICATION = 0x504C5445  # "PLTE": SQLite's application_id of a study's file
@@ -319,7 +318,7 @@ def _difference(
 
 def _sources(study: StudyDefinition) -> dict[str, str]:
     """Digests of the users' own modules behind problems of the study, as they were loaded."""
-    found = {cell.problem: source_digest(cell.problem) for cell in study.cells}
+    found = {cell.problem: cell.scenario.source for cell in study.cells}
     return {problem: digest for problem, digest in found.items() if digest is not None}
 
 

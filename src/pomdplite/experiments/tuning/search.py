@@ -81,7 +81,7 @@ def tune(
 def default_file(problem: str, planner: str, world: str = "model") -> Path:
     """The file of a tuning if the user does not name one."""
     name = Path(problem.replace(".py:", "-")).name
-    place = "" if world == "model" else f"-in-{world}"
+    place = "" if world == "model" else f"-in-{Path(world.replace('.py:', '-')).name}"
     return Path(f"tune-{name}{place}-{planner}.db")
 
 

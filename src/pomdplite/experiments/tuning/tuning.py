@@ -24,7 +24,6 @@ from pomdplite.experiments.tuning.space import Choice, Parameter, Range, parse_p
 from pomdplite.mdp.budget import CLOCKS
 from pomdplite.model.model import Model
 from pomdplite.planners.beta import AUTO
-from pomdplite.problems import source_digest
 from pomdplite.worlds import Scenario
 
 _FIRST_RUNG = 25  # episodes before a trial can be abandoned
@@ -93,7 +92,7 @@ class Tuning:
         return {
             "problem": self.problem, "planner": self.planner, "parameters": [p.text for p in self.parameters],
             "options": self.options, "episodes": self.episodes, "seed": self.seed, "clock": self.clock,
-            "source": source_digest(self.problem) if self.scenario.model is None else model_digest(self.scenario.model),
+            "source": self.scenario.source if self.scenario.model is None else model_digest(self.scenario.model),
         }  # fmt: skip
 
     @classmethod

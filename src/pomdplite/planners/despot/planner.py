@@ -24,7 +24,8 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision
 from pomdplite.planners.despot.search import build_despot, expand, plant
 from pomdplite.planners.despot.tables import bound_tables
 from pomdplite.planners.despot.tree import (
@@ -157,9 +158,7 @@ class Despot(Planner):
         self._scratch = allocate_scratch(self.belief.kernel_model, scenarios, self._settings.search_depth)
         self._stream = stream(0, 1)
 
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior; the seed determines the random numbers of the episode."""
-        super().reset(seed)
+    def _begin(self, seed: int) -> None:
         self._stream = stream(seed, 1)
 
     def _plant_root(self) -> None:

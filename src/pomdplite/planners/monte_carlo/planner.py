@@ -17,7 +17,8 @@ from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision, choose
 from pomdplite.planners.monte_carlo.exploration import exploration_constant
 from pomdplite.planners.monte_carlo.leaves import AUTO, checked_leaves, leaf_values
 from pomdplite.planners.monte_carlo.nodes import DEEPEST, FULL, NODES, SIMULATIONS, STEPS, SearchNodes
@@ -112,11 +113,6 @@ class WideningPlanner(Planner):
         self._begin(0)
         self._start()
         self._search(Budget(None, 2))  # compiles the kernels
-
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior; the seed determines the random numbers of the episode."""
-        super().reset(seed)
-        self._begin(seed)
 
     def _begin(self, seed: int) -> None:
         self._simulation.random[:] = stream(seed, 1)

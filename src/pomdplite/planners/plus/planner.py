@@ -26,7 +26,8 @@ from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.hidden_table import JOINT_LIMIT
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden
-from pomdplite.planners.base import Decision, Planner
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision
 from pomdplite.planners.files import Computed
 from pomdplite.planners.plus.lite_paths import LitePaths
 from pomdplite.planners.plus.solver import PlusSolver
@@ -194,11 +195,9 @@ class PomdpLitePlus(Planner):
         self._base, self.stand_in = base, base.title
         self.view, self.belief, self.deterministic = base.view, base.belief, base.deterministic
 
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior; nothing is kept of the last episode."""
-        super().reset(seed)
+    def _begin(self, seed: int) -> None:
         if self._base is not None:
-            self._base.reset(seed)
+            self._base._begin(seed)
         else:
             self.solver.begin(seed)
 

@@ -5,7 +5,7 @@ import numpy as np
 from pomdplite.compile.jit import Floats
 from pomdplite.mdp.momdp import Momdp
 from pomdplite.mdp.solution import Solution
-from pomdplite.planners.base import Decision, choose
+from pomdplite.planners.decision import Decision, choose
 from pomdplite.planners.point_based.bounds import BoundScratch
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp, mean_rewards
 from pomdplite.planners.point_based.tree import SampledBeliefTree

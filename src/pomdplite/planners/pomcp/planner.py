@@ -16,7 +16,8 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner, choose
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision, choose
 from pomdplite.planners.monte_carlo.exploration import exploration_constant
 from pomdplite.planners.monte_carlo.leaves import AUTO, checked_leaves, leaf_values
 from pomdplite.planners.monte_carlo.nodes import DEEPEST, FULL, LOGGED, NODES, SIMULATIONS, STEPS
@@ -90,17 +91,12 @@ class Pomcp(Planner):
         self._first_steps = allocate_first_steps(model, 1 if self.exact else steps)
         self._tree = allocate_tree(model, memory.size(self._first_steps, self._settings))
         self._simulation = allocate_simulation(model, self._settings.search_depth)
-        self._forget(0)
+        self._begin(0)
         self._start()
         self._search(Budget(None, 2))  # compiles the kernels
 
-    def reset(self, seed: int = 0) -> None:
-        """Return to the initial state and the prior, with an empty tree."""
-        super().reset(seed)
-        self._forget(seed)
-
-    def _forget(self, seed: int) -> None:
-        """Drop the tree and the history; the seed determines the random numbers of the episode."""
+    def _begin(self, seed: int) -> None:
+        """Drop the tree and the history."""
         self._simulation.random[:] = stream(seed, 1)
         self._simulation.memory[:] = 0
         self._root = -1

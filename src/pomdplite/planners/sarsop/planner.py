@@ -16,7 +16,8 @@ from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.yardsticks import within_horizon
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Decision, Planner
+from pomdplite.planners.base import Planner
+from pomdplite.planners.decision import Decision
 from pomdplite.planners.files import Computed, read_computed, read_planner
 from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
 from pomdplite.planners.point_based.bounds import allocate_scratch, look_ahead, update_lower, update_upper
