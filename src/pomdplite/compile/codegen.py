@@ -38,7 +38,11 @@ def compiled(definition: Definition) -> KernelFunctions:
     module = types.ModuleType(stem)
     module.__file__ = str(path)
     sys.modules[stem] = module  # cached machine code names the module of its functions
-    options = {"error_model": "python", "boundscheck": definition.bounds_check}
+    # Only the generated wrappers call these functions, so they need no entry points for Python and C.
+    options = {
+        "error_model": "python", "boundscheck": definition.bounds_check, "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }  # fmt: skip
     jitted = {
         name: numba.njit(_with_compiled_helpers(f, stem, options), forceinline=True, **options)
         for name, f in definition.functions.items()
