@@ -1,8 +1,8 @@
-"""Run the fast tests with as many pytest processes as there are cores, one test file per process.
+"""Run the fast tests with as many pytest processes as there are cores, several test files in each.
 
-The unit is a file because planners fork worker processes, and forking from the threads of pytest-xdist's workers can
-deadlock. The longest files of the last run start first, so that no core is left alone with one of them at the end.
-Arguments are passed on to pytest.
+A process takes 2 s to start and more to load kernels, so short files share one. Files, not tests, are dealt out because
+planners fork worker processes, and forking from the threads of pytest-xdist's workers can deadlock. The longest files of
+the last run start first, so that no core is left alone with one of them at the end. Arguments are passed on to pytest.
 """
 
 import json
@@ -10,26 +10,49 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections import Counter
+import xml.etree.ElementTree as ElementTree
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import NamedTuple
 
 TESTS = Path(__file__).parent
 CACHE = TESTS.parent / ".pytest_cache"
 DURATIONS = CACHE / "file_durations.json"  # seconds by file name
-# Where there was no run yet: files to start first. Names that do not exist are ignored. The first compiles every kernel
-# into an empty cache; the next two have minutes of work that does not need that cache, so few kernels are compiled twice.
-SLOW = (
-    "test_rivals.py",
-    "test_compile.py",
-    "test_interpreted.py",
-    "test_cli.py",
-    "test_docs.py",
-    "test_cluster.py",
-    "test_grasp.py",
-)
+LONG = 40.0  # seconds: a file that takes longer has a process of its own, and files that share one take no longer
+# Files that start threads or a browser, or send signals: not to be mixed with others.
+ALONE = ("test_cluster.py", "test_interrupts.py", "test_report_page.py")
+# Where there was no run yet. The first files compile most kernels into an empty cache; meanwhile others run that need
+# few. So few kernels are compiled twice at the same time.
+KERNELS = ("test_rivals.py", "test_interpreted.py")
+FEW_KERNELS = (
+    "test_packaging.py", "test_imports.py", "test_house_rules.py", "test_report.py", "test_figures.py",
+    "test_store.py", "test_statistics.py", "test_outputs.py", "test_rng.py", "test_spaces.py", "test_encoding.py",
+)  # fmt: skip
+USUAL = 8.0  # seconds of a file, other than these:
+FIRST_RUN = {"test_cluster.py": 50.0, "test_docs.py": 45.0, "test_cli.py": 30.0, "test_compile.py": 30.0}
 NO_TESTS_COLLECTED = 5  # pytest's exit code when every test of a file was deselected
+
+
+class Batch(NamedTuple):
+    """Files for one process."""
+
+    files: list[Path]
+    seconds: float  # that it is expected to take; LONG if it takes no more files
+
+    @property
+    def name(self) -> str:
+        return ", ".join(path.name for path in self.files)
+
+
+class Outcome(NamedTuple):
+    """What came of a batch."""
+
+    code: int
+    text: str
+    seconds: dict[str, float]  # by file name
 
 
 def last_durations() -> dict[str, float]:
@@ -40,48 +63,72 @@ def last_durations() -> dict[str, float]:
         return {}
 
 
-def ordered(files: list[Path], seconds: dict[str, float]) -> list[Path]:
-    """Sort by descending duration. Files without one come first: those listed as slow, then the others by size."""
+def batches(files: list[Path], seconds: dict[str, float]) -> list[Batch]:
+    """Deal the files out, in the order in which to start them."""
+    if not seconds:
+        first, second = ([path for path in files if path.name in names] for names in (KERNELS, FEW_KERNELS))
+        others = batches([path for path in files if path not in (*first, *second)], FIRST_RUN)
+        return [Batch(first, LONG), Batch(second, LONG), *others]
+    found: list[Batch] = []
+    for path in sorted(files, key=lambda path: (-seconds.get(path.name, USUAL), path.name)):
+        expected = seconds.get(path.name, USUAL)
+        alone = expected >= LONG or path.name in ALONE
+        room = [] if alone else [i for i, batch in enumerate(found) if batch.seconds + expected <= LONG]
+        if room:
+            found[room[0]] = Batch([*found[room[0]].files, path], found[room[0]].seconds + expected)
+        else:
+            found.append(Batch([path], LONG if alone else expected))
+    return found
 
-    def key(path: Path) -> tuple[float, int, int]:
-        rank = SLOW.index(path.name) if path.name in SLOW else len(SLOW)
-        return -seconds.get(path.name, float("inf")), rank, -path.stat().st_size
 
-    return sorted(files, key=key)
+def run(batch: Batch) -> Outcome:
+    """Run a batch in its own process."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, cache = Path(folder) / "report.xml", CACHE / batch.files[0].stem
+        options = ["-m", "not slow", "-o", f"cache_dir={cache}", "--durations=3", f"--junitxml={report}"]
+        command = [sys.executable, "-m", "pytest", *options, *sys.argv[1:], *map(str, batch.files)]
+        started = time.monotonic()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        took = time.monotonic() - started
+        return Outcome(done.returncode, done.stdout, file_seconds(report, batch, took))
 
 
-def run(path: Path) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Run one file in its own process. Return the result and the seconds it took."""
-    options = ["-m", "not slow", "-o", f"cache_dir={CACHE / path.stem}", "--durations=3", *sys.argv[1:]]
-    command = [sys.executable, "-m", "pytest", *options, str(path)]
-    started = time.monotonic()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return done, time.monotonic() - started
+def file_seconds(report: Path, batch: Batch, took: float) -> dict[str, float]:
+    """Split the seconds of a batch between its files: what their tests took, and equal parts of the rest."""
+    tests = dict.fromkeys((path.stem for path in batch.files), 0.0)
+    if report.exists():
+        for case in ElementTree.parse(report).iter("testcase"):
+            names = [name for name in case.get("classname", "").split(".") if name in tests]
+            for name in names[-1:]:
+                tests[name] += float(case.get("time", 0))
+    rest = max(0.0, took - sum(tests.values())) / len(tests)
+    return {f"{name}.py": round(seconds + rest, 1) for name, seconds in tests.items()}
 
 
 def main() -> int:
     """Run every test file and print a summary. Return 1 if any failed."""
     started, cores, seconds = time.monotonic(), os.cpu_count() or 1, last_durations()
-    files = ordered(list(TESTS.glob("test_*.py")), seconds)
-    failed, counts = [], Counter[str]()
-    print(f"{len(files)} test files on {cores} cores; the first run on a machine also compiles", flush=True)
+    files = sorted(TESTS.glob("test_*.py"))
+    failed, counts, found = [], Counter[str](), defaultdict(float, seconds)
+    dealt = batches(files, seconds)
+    print(f"{len(files)} test files, {len(dealt)} processes, {cores} at a time; a first run also compiles", flush=True)
     with ThreadPoolExecutor(cores) as pool:
-        running = {pool.submit(run, path): path for path in files}
+        running = {pool.submit(run, batch): batch for batch in dealt}
         for future in as_completed(running):
-            path, (done, took) = running[future], future.result()
-            seconds[path.name] = round(took, 1)
-            print(f"== {path.name}\n{done.stdout}", flush=True)
-            summary = (done.stdout.strip().splitlines() or [""])[-1]
+            batch, outcome = running[future], future.result()
+            found.update(outcome.seconds)
+            print(f"== {batch.name}\n{outcome.text}", flush=True)
+            summary = (outcome.text.strip().splitlines() or [""])[-1]
             for number, what in re.findall(r"(\d+) (passed|failed|skipped|errors?)\b", summary):
                 counts[what] += int(number)
-            if done.returncode not in (0, NO_TESTS_COLLECTED):
-                failed.append(path.name)
+            if outcome.code not in (0, NO_TESTS_COLLECTED):
+                failed.append(batch.name)
     CACHE.mkdir(exist_ok=True)
-    DURATIONS.write_text(json.dumps({path.name: seconds[path.name] for path in files}, indent=1))
-    found = ", ".join(f"{number} {what}" for what, number in counts.items())
-    print(f"{len(files)} files: {found}, in {(time.monotonic() - started) / 60:.1f} minutes")
+    DURATIONS.write_text(json.dumps({path.name: found[path.name] for path in files}, indent=1))
+    total = ", ".join(f"{number} {what}" for what, number in counts.items())
+    print(f"{len(files)} files: {total}, in {(time.monotonic() - started) / 60:.1f} minutes")
     if failed:
-        print(f"failed: {', '.join(sorted(failed))}")
+        print(f"failed: {'; '.join(sorted(failed))}")
     return 1 if failed else 0
 
 

@@ -4,33 +4,55 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 import pomdplite as pl
+from pomdplite.cli.main import execute
 
 
-def run(*arguments: str, code: int = 0, **kwargs) -> subprocess.CompletedProcess:
+def process(*arguments: str, code: int = 0, **kwargs) -> subprocess.CompletedProcess:
+    """Run the program as a shell does."""
     done = subprocess.run([sys.executable, "-m", "pomdplite.cli", *arguments], capture_output=True, text=True, **kwargs)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done
 
 
-def test_list_names_problems_planners_and_worlds():
+@pytest.fixture
+def run(capsys):
+    """Run the program in this process, which need not start, import and load kernels."""
+
+    def run(*arguments: str, code: int = 0) -> SimpleNamespace:
+        found = execute(list(arguments))
+        said = capsys.readouterr()
+        assert found == code, said.out + said.err
+        return SimpleNamespace(stdout=said.out, stderr=said.err)
+
+    return run
+
+
+def test_a_process_prints_exits_and_fails_like_the_program_in_this_process(run):
+    for arguments, code in ((("list",), 0), (("run", "tigger"), 2), ((), 0)):
+        here, there = run(*arguments, code=code), process(*arguments, code=code)
+        assert (here.stdout, here.stderr) == (there.stdout, there.stderr) and (here.stdout or here.stderr)
+
+
+def test_list_names_problems_planners_and_worlds(run):
     text = run("list").stdout
     for name in ("tiger", "rocksample-20-20", "pomdp-lite", "mean-mdp", "bayes-optimal", "gantry"):
         assert name in text
 
 
-def test_without_a_command_the_help_is_printed():
+def test_without_a_command_the_help_is_printed(run):
     bare = run()
     assert "Usage:" in bare.stdout and "compare" in bare.stdout and bare.stderr == ""
     assert bare.stdout.split("Commands")[1] == run("--help").stdout.split("Commands")[1]
     assert run("--version").stdout.strip() == pl.__version__
 
 
-def test_run_prints_one_json_object():
+def test_run_prints_one_json_object(run):
     one, two = (
         json.loads(
             run("run", "tiger", "--beta", "30", "--episodes", "300", "--seed", "1", "--workers", w, "--json").stdout
@@ -46,22 +68,22 @@ def test_run_prints_one_json_object():
         assert one[key] == two[key]
 
 
-def test_a_single_episode_has_no_standard_error():
+def test_a_single_episode_has_no_standard_error(run):
     assert json.loads(run("run", "tiger", "-n", "1", "--json").stdout)["stderr"] is None
 
 
-def test_run_prints_a_table():
+def test_run_prints_a_table(run):
     text = run("run", "tiger", "--episodes", "50").stdout
     assert "95% interval" in text and "pomdp-lite" in text and "…" in text
 
 
-def test_show_prints_sizes_and_a_drawing():
+def test_show_prints_sizes_and_a_drawing(run):
     text = run("show", "rocksample-7-8").stdout
     assert "12,545" in text and "256" in text and "13: north" in text and "[R]" in text and "5:50" in text
     assert "more than" in run("show", "rocksample-20-20").stdout
 
 
-def test_watch_shows_every_step_and_saves_pictures(tmp_path):
+def test_watch_shows_every_step_and_saves_pictures(run, tmp_path):
     pytest.importorskip("matplotlib")
     text = run("watch", "tiger", "--seed", "3", "--pictures", str(tmp_path / "new" / "folder")).stdout
     steps = text.count("step ")
@@ -71,7 +93,7 @@ def test_watch_shows_every_step_and_saves_pictures(tmp_path):
     assert all(p.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" for p in pictures)
 
 
-def test_check_passes_and_fails(tmp_path):
+def test_check_passes_and_fails(run, tmp_path):
     assert "no mistakes found" in run("check", "tiger").stdout
     (tmp_path / "robot.py").write_text(
         "import pomdplite as pl\n"
@@ -105,12 +127,12 @@ def test_check_passes_and_fails(tmp_path):
         (("watch", "tiger", "--pictures", "/proc/nowhere"), "cannot write pictures to"),
     ],
 )
-def test_bad_arguments_get_one_line_and_code_2(arguments, message):
+def test_bad_arguments_get_one_line_and_code_2(run, arguments, message):
     lines = run(*arguments, code=2).stderr.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("pomdplite: ") and message in lines[0]
 
 
-def test_a_model_too_large_for_the_exact_solver_is_reported():
+def test_a_model_too_large_for_the_exact_solver_is_reported(run):
     line = run("run", "rocksample-20-20", "--solver", "exact", "-n", "1", code=1).stderr.strip().splitlines()[-1]
     assert "reachable states" in line and 'solver="uct"' in line
 
@@ -131,7 +153,7 @@ def test_an_interrupted_run_reports_what_was_done():
     assert 0 < json.loads(out)["episodes"] < 100000
 
 
-def test_compare_pairs_the_episodes_and_reports_planners_that_fail():
+def test_compare_pairs_the_episodes_and_reports_planners_that_fail(run):
     arguments = ("compare", "rocksample-4-4", "--planners", "pomdp-lite,qmdp,mean-mdp", "--episodes", "60", "--json")
     found = json.loads(run(*arguments).stdout)
     first, qmdp, mean = found["planners"]
@@ -147,7 +169,7 @@ def test_compare_pairs_the_episodes_and_reports_planners_that_fail():
     assert "no planner 'nobody'" in run("compare", "tiger", "--planners", "nobody", code=2).stderr
 
 
-def test_solve_saves_a_policy_that_run_takes(tmp_path):
+def test_solve_saves_a_policy_that_run_takes(run, tmp_path):
     file = tmp_path / "tiger.npz"
     done = run("solve", "tiger", "--policy", str(file), "--time", "5")
     assert "value in [3.77" in done.stdout
@@ -159,7 +181,7 @@ def test_solve_saves_a_policy_that_run_takes(tmp_path):
     assert str(file) in run("run", "tiger", "-p", "sarsop", "-o", f"policy={file}", code=2).stderr
 
 
-def test_a_parameter_of_the_wrong_type_is_reported():
+def test_a_parameter_of_the_wrong_type_is_reported(run):
     assert (
         "beta must be a number of at least 0, or \"auto\", not 'much'"
         in run("run", "tiger", "-o", "beta=much", code=2).stderr
@@ -167,7 +189,7 @@ def test_a_parameter_of_the_wrong_type_is_reported():
     assert "sims must be a whole number" in run("run", "tiger", "-p", "pomcp", "-o", "sims=1.5", code=2).stderr
 
 
-def test_worlds_are_listed_and_chosen_by_name():
+def test_worlds_are_listed_and_chosen_by_name(run):
     assert "gantry" in run("list").stdout
     assert "no world 'moon'; there are model, gantry, jaco" in run("run", "grasp", "--world", "moon", code=2).stderr
     pytest.importorskip("mujoco")
@@ -178,12 +200,13 @@ def test_worlds_are_listed_and_chosen_by_name():
 
 def test_a_world_without_its_extra_says_what_to_install(tmp_path):
     (tmp_path / "mujoco.py").write_text("raise ModuleNotFoundError('No module named mujoco', name='mujoco')\n")
-    done = run("run", "grasp", "--world", "jaco", code=1, env=dict(os.environ, PYTHONPATH=str(tmp_path)))
+    done = process("run", "grasp", "--world", "jaco", code=1, env=dict(os.environ, PYTHONPATH=str(tmp_path)))
     assert done.stderr.strip().endswith("pip install 'pomdplite[robot]'.")
 
 
-def test_watch_writes_a_video(tmp_path):
+def test_watch_writes_a_video(run, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    assert "must end in .gif or .mp4" in run("watch", "tiger", "--video", "out.avi", code=2, cwd=tmp_path).stderr
-    assert "video in out.gif" in run("watch", "tiger", "--video", "out.gif", cwd=tmp_path).stdout
+    monkeypatch.chdir(tmp_path)
+    assert "must end in .gif or .mp4" in run("watch", "tiger", "--video", "out.avi", code=2).stderr
+    assert "video in out.gif" in run("watch", "tiger", "--video", "out.gif").stdout
     assert (tmp_path / "out.gif").stat().st_size > 5_000

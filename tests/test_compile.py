@@ -3,9 +3,11 @@
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -29,41 +31,65 @@ class Listener(event.Listener):
 event.register("numba:run_pass", Listener())
 event.register("numba:compile", Listener())
 import pomdplite as pl
-{extra}
-result = pl.evaluate(model, "pomdp-lite", episodes=3, seed=1)
-if {small}:
-    pl.evaluate(model, "bayes-optimal", episodes=1, seed=1)
-print(repr(result.mean), len(passes), len(kernels))
+def play(model, planners):
+    before, before_kernels = len(passes), len(kernels)
+    means = [pl.evaluate(model, planner, episodes=3, seed=1).mean for planner in planners]
+    print(means, len(passes) - before, len(kernels) - before_kernels, sep=";")
 """
 
 
-def play(folder: Path, extra: str, small: bool = True, **environment: str) -> tuple[str, int, int]:
-    """The mean return, the number of compiler passes, and the number of kernels compiled."""
-    done = subprocess.run(
-        [sys.executable, "-c", PLAY.format(extra=extra, small=small)], capture_output=True, text=True, check=False,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    mean, passes, kernels = done.stdout.split()
-    return mean, int(passes), int(kernels)
+class Copy(NamedTuple):
+    """The package with the machine code of its kernels, and a folder for that of models."""
+
+    package: Path
+    models: Path
+
+    def run(self, *arguments: object, **environment: str) -> list[str]:
+        """The lines that Python prints with these arguments."""
+        own = {"PYTHONPATH": str(self.package), "XDG_CACHE_HOME": str(self.models)}
+        kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False,
+                              env={**kept, **own, **environment})  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    def play(self, *plays: str, **environment: str) -> list[tuple[str, int, int]]:
+        """What `play` of PLAY prints: mean returns, compiler passes, kernels compiled."""
+        lines = self.run("-c", "\n".join([PLAY, *plays]), **environment)
+        return [(means, int(passes), int(kernels)) for means, passes, kernels in (line.split(";") for line in lines)]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A cache folder that starts empty; the first test fills it."""
-    return tmp_path_factory.mktemp("cache")
+def copy(tmp_path_factory) -> Copy:
+    """A copy that no other test changes, with the kernels that have been compiled so far, and no models."""
+    package = tmp_path_factory.mktemp("package")
+    shutil.copytree(Path(pl.__file__).parent, package / "pomdplite")  # keeps the time stamps that Numba compares
+    return Copy(package, tmp_path_factory.mktemp("models"))
 
 
-def test_a_second_process_compiles_nothing_not_even_for_a_new_model(folder):
+TIGER = "play(pl.make_model('tiger'), ['pomdp-lite', 'bayes-optimal'])"
+ROCKS = "play(pl.make_model('rocksample-4-4'), ['pomdp-lite'])"
+OTHER_ROCKS = "play(pl.RockSample(3, [(0, 0), (1, 2), (2, 2), (0, 2)]), ['pomdp-lite'])"
+
+LISTEN = """
+model = pl.make_model("tiger")
+x = model.initial_state()
+pl.initial_belief(model).update(x, "listen", x, "hear-left")
+print(0, len(passes), len(kernels), sep=";")
+"""
+
+
+def test_a_second_process_compiles_nothing_not_even_for_a_new_model(copy, tmp_path):
     """Kernels are compiled once for all models; a model's own functions once for that model."""
-    first, passes, kernels = play(folder, "model = pl.make_model('tiger')")
-    assert passes > 100 and kernels > 50
-    assert play(folder, "model = pl.make_model('tiger')") == (first, 0, 0)
-    _, passes, kernels = play(folder, "model = pl.make_model('rocksample-4-4')", small=False)
-    assert passes > 0 and kernels == 0  # its own functions only
-    assert play(folder, "model = pl.make_model('rocksample-4-4')", small=False)[1] == 0
+    ((tiger, passes, _),) = copy.play(TIGER)  # and kernels, if no test has used them yet
+    assert passes > 100
+    again, (rocks, passes, kernels) = copy.play(TIGER, ROCKS)
+    assert again == (tiger, 0, 0) and passes > 0 and kernels == 0  # its own functions only
     # other constants and array sizes of the same class compile nothing either
-    assert play(folder, "model = pl.RockSample(3, [(0, 0), (1, 2), (2, 2), (0, 2)])", small=False)[1] == 0
+    same, others = copy.play(ROCKS, OTHER_ROCKS)
+    assert same == (rocks, 0, 0) and others[1:] == (0, 0)
+    ((_, passes, kernels),) = copy.play(LISTEN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert passes > 100 and kernels > 0  # the same counts, in an empty cache
 
 
 @inlined
@@ -83,7 +109,7 @@ def test_a_kernel_is_compiled_once_whatever_literals_and_widths_its_callers_pass
     assert calls_chosen(values, places) == -1.0 + 20.0 - 300.0  # Python may call it too
 
 
-def test_two_versions_of_a_function_in_one_process_do_not_mix(folder, tmp_path):
+def test_two_versions_of_a_function_in_one_process_do_not_mix(copy, tmp_path):
     """Their machine code is loaded from the cache under the same name in the user's source."""
     script = tmp_path / "versions.py"
     script.write_text(
@@ -101,9 +127,8 @@ def test_two_versions_of_a_function_in_one_process_do_not_mix(folder, tmp_path):
         "    planner = pl.MeanMdp(make(prize)); planner.reset(); print(planner.decide().value)\n"
     )
     for prizes in ("1", "5", "1 5", "5 1"):
-        done = subprocess.run([sys.executable, script, *prizes.split()], capture_output=True, text=True, check=True,
-                              env={**os.environ, "NUMBA_CACHE_DIR": str(folder)})  # fmt: skip
-        assert [float(v) for v in done.stdout.split()] == [2 * (float(p) + 0.5) for p in prizes.split()]
+        values = copy.run(script, *prizes.split())
+        assert [float(v) for v in values] == [2 * (float(p) + 0.5) for p in prizes.split()]
 
 
 def test_code_is_recompiled_when_a_helper_changes(tmp_path):
