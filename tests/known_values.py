@@ -19,3 +19,27 @@ MEAN_MDP_ROCKSAMPLE_7_8 = 10 * 0.95**6
 # Nobody has published them. tests/grasp_by_sets.py computes them independently of the solvers.
 GRASP_BAYES_OPTIMAL = 16.066208
 GRASP_CUP_KNOWN = 28.292416
+
+# Table carrying with a memory of one step: what planners earn, and two robots that do not plan. Nobody has published
+# them. tests/test_table_carrying.py computes them by a recursion that shares no code with the library.
+TABLE_CARRYING = {
+    "bayes-optimal": 15.752767,
+    "pomdp-lite-plus": 15.752767,
+    "pomdp-lite": 15.749058,
+    "mean-mdp": 15.749058,
+    "qmdp": 15.723653,
+    "insist": 14.773036,
+    "give way": 14.450072,
+}
+
+# The Gouldian finch, from Universal-Adaptive-Management-Solver, a repository of the GitHub organisation
+# conservation-decisions (Pascal et al., "A universal 2-state n-action adaptive management solver", AAAI 2021), file
+# data/POLICYX/gouldian4Exp.policyx: α-vectors of SARSOP's policy from low persistence, a number for each expert. The
+# first three repeat one action for ever.
+GOULDIAN_REPEATED = {
+    "fire-and-grazing": (116.474, 54.5161, 9.34065, 103.658),
+    "cats": (58.0, 108.242, 34.375, 59.756),
+    "nest-boxes": (37.8048, 74.8554, 73.2876, -4.62185),
+}
+# Another vector of that policy, and its value under the uniform prior: a lower bound on the optimal value.
+GOULDIAN_VECTOR = (111.26, 86.5386, 46.6275, 94.514)

@@ -2,23 +2,27 @@
 
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import files_loaded_once, load_maker, load_model, source_digest
+from pomdplite.problems.gouldian_finch import GouldianFinch
 from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.light_dark.bins import LightDarkBins
 from pomdplite.problems.light_dark.rules import LightDark
 from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.registry import PROBLEMS, ProblemEntry, is_own, make_model
 from pomdplite.problems.rocksample.rules import RockSample
+from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
 
 __all__ = [
     "PROBLEMS",
     "Battleship",
+    "GouldianFinch",
     "Grasp",
     "LightDark",
     "LightDarkBins",
     "Pendulum",
     "ProblemEntry",
     "RockSample",
+    "TableCarrying",
     "Tiger",
     "files_loaded_once",
     "is_own",

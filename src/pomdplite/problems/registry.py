@@ -8,6 +8,7 @@ from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import load_model
+from pomdplite.problems.gouldian_finch import GouldianFinch
 from pomdplite.problems.grasp.robots import grasp_gantry, grasp_jaco
 from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.light_dark.bins import LightDarkBins
@@ -15,6 +16,7 @@ from pomdplite.problems.light_dark.rules import LightDark
 from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
+from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
@@ -60,6 +62,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "grasp": ProblemEntry(Grasp, "find a cup in a shelf by touch and pick it"),
     "grasp-gantry": ProblemEntry(grasp_gantry, "grasp, with the geometry of the simulated two-finger gantry"),
     "grasp-jaco": ProblemEntry(grasp_jaco, "grasp, with the geometry of the simulated Kinova Jaco"),
+    "table-carrying": ProblemEntry(TableCarrying, "turn a table with a person of unknown preference and adaptability"),
+    "gouldian-finch": ProblemEntry(GouldianFinch, "protect a bird while learning which of four experts is right"),
 }
 
 
