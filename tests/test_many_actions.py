@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
-from pomdplite.mdp.action_widening import ALPHA, MANY, K, allocate_widening, set_order
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.mdp.search.action_widening import ALPHA, MANY, K, allocate_widening, set_order
+from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.testing import planner_conforms
 
 

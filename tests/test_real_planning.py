@@ -9,8 +9,8 @@ from real_models import Counter, Pendulum, RealLightDark, interpreted
 
 import pomdplite as pl
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.search.drawn.solver import WideningSolver
 
 
 def decide(model, seed=3, **parameters):

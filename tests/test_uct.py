@@ -8,7 +8,7 @@ from models import Parts, internal_mdp, tables
 import pomdplite as pl
 from pomdplite.mdp import budget
 from pomdplite.mdp.budget import Budget
-from pomdplite.mdp.uct_solver import UctSolver
+from pomdplite.mdp.search.listed.solver import UctSolver
 
 
 def decide(model: pl.Model, **parameters) -> pl.Decision:

@@ -13,8 +13,8 @@ from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import TooLargeError
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.sampling import distinct
+from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import Solution
-from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE, ValueIteration
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.hidden_table import population_table

@@ -29,10 +29,10 @@ from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.grid.solver import GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
-from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.search.drawn.solver import WideningSolver
+from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
-from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.yardsticks import known_values
 from pomdplite.model.compiled import KernelView
 from pomdplite.planners.race import (

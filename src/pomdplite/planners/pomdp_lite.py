@@ -4,7 +4,7 @@
     while not end and t < T:
         a ← argmax_a Q̃*(b, s, a)        solve the internal-reward MDP with b frozen: exactly
                                          (mdp/value_iteration.py), on the points of a grid (mdp/grid/), or by search
-                                         from s (mdp/uct.py; with noise or readings mdp/real/widening.py)
+                                         from s (mdp/search/)
         (r, s') ← ExecuteAction(a)       a world (worlds/)
         b ← UpdateBelief(b, s')          Bayes' rule (beliefs/)
 
@@ -25,10 +25,10 @@ from pomdplite.mdp.grid.drawing import work_of_step
 from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
-from pomdplite.mdp.real.solver import WideningSolver
 from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.search.drawn.solver import WideningSolver
+from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
-from pomdplite.mdp.uct_solver import UctSolver
 from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.grid import declared_grid
@@ -55,7 +55,7 @@ class PomdpLite(Planner):
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
                   otherwise uct; `choices` says why. Where steps have noise or observations are readings, "auto" and
-                  "uct" draw outcomes and widen (mdp/real/), and "exact" and "uct-tree" are refused.
+                  "uct" draw outcomes and widen (mdp/search/drawn/), and "exact" and "uct-tree" are refused.
                   "grid": value iteration on the points of the model's `grid`; "auto" takes it if there is one and its
                   points fit the step's budget.
                   For a Population, "exact" means exact for the belief's particles

@@ -9,13 +9,13 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs import Belief
 from pomdplite.compile.jit import Words
-from pomdplite.mdp.action_widening import listed_at_first
 from pomdplite.mdp.budget import Budget, Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
-from pomdplite.mdp.real.solver import WideningSolver
+from pomdplite.mdp.search.action_widening import listed_at_first
+from pomdplite.mdp.search.drawn.solver import WideningSolver
+from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import Solution
-from pomdplite.mdp.uct_solver import UctSolver
 
 RACE_SEED = 0
 

@@ -17,22 +17,24 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
-from pomdplite.mdp.action_widening import ActionWidening, allowed, open_node, widen
 from pomdplite.mdp.bonus import expected_l1_change
-from pomdplite.mdp.expansion import (
-    DEEPEST,
-    FAULTY,
-    OUTCOME_BUFFER_FULL,
-    SEARCHED,
-    SIMULATIONS,
-    STEPS,
-    SearchParameters,
-    SearchWorkspace,
-    expand,
-)
 from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes
 from pomdplite.mdp.sampling import pick
-from pomdplite.mdp.search_graph import END, NOT_EXPANDED, SIMULATION, SearchGraph, back_up_node, sample_next
+from pomdplite.mdp.search.action_widening import ActionWidening, allowed
+from pomdplite.mdp.search.listed.action_lists import open_node, widen
+from pomdplite.mdp.search.listed.expansion import SearchParameters, SearchWorkspace, expand
+from pomdplite.mdp.search.listed.graph import SearchGraph, back_up_node, sample_next
+from pomdplite.mdp.search.nodes import (
+    DEEPEST,
+    END,
+    FAULTY,
+    NOT_EXPANDED,
+    OUTCOME_BUFFER_FULL,
+    SEARCHED,
+    SIMULATION,
+    SIMULATIONS,
+    STEPS,
+)
 from pomdplite.rng import uniform
 
 EPSILON = 0.02  # share of uniformly random actions, so that a small c leaves no state unexplored
@@ -54,19 +56,19 @@ def graph_search(
         if leaf == STOPPED:
             return depth
         if leaf != END:
-            estimate = graph.value[leaf]
+            estimate = graph.nodes.value[leaf]
             if not abi.has_heuristic(model) and depth > 0:
                 estimate = rollout(model, graph, b, parameters, work, leaf, depth)
             if widening is None:
                 status = expand(model, graph, b, parameters, work, leaf, estimate, True)
             else:
-                graph.value[leaf] = estimate
+                graph.nodes.value[leaf] = estimate
                 status = open_node(model, graph, b, parameters, work, leaf, widening, allowed(widening, 0))
             if status in (OUTCOME_BUFFER_FULL, FAULTY):
                 return status
             if status == SEARCHED:
                 back_up_node(graph, leaf, parameters.gamma)
-                graph.visits[leaf] += 1
+                graph.nodes.visits[leaf] += 1
         backward_max(graph, parameters.gamma, work.path, depth)
         count_simulation(work.tally, depth)
     return SEARCHED
@@ -78,7 +80,7 @@ def tree_search(
     simulations: int, widening: ActionWidening | None,
 ) -> int:  # fmt: skip
     """Run simulations in a tree with averaged returns; why it stopped."""
-    if graph.first[root] == NOT_EXPANDED:
+    if graph.nodes.first[root] == NOT_EXPANDED:
         status = expand(model, graph, b, parameters, work, root, 0.0, False)
         if status in (OUTCOME_BUFFER_FULL, FAULTY):
             return status
@@ -119,9 +121,9 @@ def select_action(graph: SearchGraph, node: int, c: float, tree: bool) -> int:
     In a tree, untried pairs come first. In a graph, n + 1 takes the place of n, since heuristics give untried pairs a
     value too; and pairs that lead back are left out, so there may be none to select: -1.
     """
-    log_visits = np.log(graph.visits[node] + 1.0)
+    log_visits = np.log(graph.nodes.visits[node] + 1.0)
     best, chosen = -np.inf, -1
-    for pair in range(graph.first[node], graph.first[node] + graph.pairs[node]):
+    for pair in range(graph.nodes.first[node], graph.nodes.first[node] + graph.nodes.pairs[node]):
         n = graph.tries[pair]
         if n == 0 and tree:
             return pair
@@ -135,7 +137,7 @@ def select_action(graph: SearchGraph, node: int, c: float, tree: bool) -> int:
 def select_or_explore(graph: SearchGraph, node: int, c: float, stream: Words) -> int:
     """UCB1 in a graph, or a uniformly random pair with probability EPSILON."""
     if uniform(stream) < EPSILON:
-        pair = graph.first[node] + np.int64(uniform(stream) * graph.pairs[node])
+        pair = graph.nodes.first[node] + np.int64(uniform(stream) * graph.nodes.pairs[node])
         if not leads_back(graph, pair):
             return pair
     return select_action(graph, node, c, False)
@@ -144,7 +146,8 @@ def select_or_explore(graph: SearchGraph, node: int, c: float, stream: Words) ->
 @inlined
 def leads_back(graph: SearchGraph, pair: int) -> bool:
     """Whether the action leads with certainty to a state that this simulation has already visited."""
-    return graph.edges[pair] == 1 and graph.stamp[graph.next[graph.first_edge[pair]]] == graph.counts[SIMULATION]
+    nodes = graph.nodes
+    return graph.edges[pair] == 1 and nodes.stamp[graph.next[graph.first_edge[pair]]] == nodes.counts[SIMULATION]
 
 
 # ---------------------------------------------------------------------- simulate
@@ -159,18 +162,19 @@ def simulate_graph(
 
     The run ends at a node that is not expanded, at a state that it has already visited, or at the search depth.
     """
+    nodes = graph.nodes
     node, depth = root, 0
-    graph.counts[SIMULATION] += 1
-    while node != END and depth < parameters.search_depth and graph.stamp[node] != graph.counts[SIMULATION]:
-        graph.stamp[node] = graph.counts[SIMULATION]
-        if graph.first[node] == NOT_EXPANDED:
+    nodes.counts[SIMULATION] += 1
+    while node != END and depth < parameters.search_depth and nodes.stamp[node] != nodes.counts[SIMULATION]:
+        nodes.stamp[node] = nodes.counts[SIMULATION]
+        if nodes.first[node] == NOT_EXPANDED:
             return node, depth
         if widening is not None:
             status = widen(model, graph, b, parameters, work, node, widening)
             if status in (OUTCOME_BUFFER_FULL, FAULTY):
                 return STOPPED, status
         pair = select_or_explore(graph, node, parameters.c, work.stream)
-        graph.visits[node] += 1
+        nodes.visits[node] += 1
         if pair < 0:
             back_up_node(graph, node, parameters.gamma)
             break
@@ -190,16 +194,17 @@ def simulate_tree(
 
     Or (STOPPED, why).
     """
+    nodes = graph.nodes
     node, depth = root, 0
     while node != END and depth < parameters.search_depth:
-        if graph.first[node] == NOT_EXPANDED:
+        if nodes.first[node] == NOT_EXPANDED:
             return node, depth
         if widening is not None:
             status = widen(model, graph, b, parameters, work, node, widening)
             if status in (OUTCOME_BUFFER_FULL, FAULTY):
                 return STOPPED, status
         pair = select_action(graph, node, parameters.c, True)
-        graph.visits[node] += 1
+        nodes.visits[node] += 1
         work.path[2 * depth], work.path[2 * depth + 1] = node, pair
         node = sample_next(graph, pair, work.stream)
         depth += 1
@@ -215,7 +220,7 @@ def rollout(
     total, discount, out, stream = 0.0, 1.0, work.out, work.stream
     here = out.here
     for w in range(model.s_words):
-        here[0, w] = graph.states[node, w]
+        here[0, w] = graph.nodes.states[node, w]
     for _ in range(parameters.search_depth - depth):
         a = abi.policy(model, here, 0, uniform(stream))
         component, k, e = outcomes(model, here, 0, a, out)

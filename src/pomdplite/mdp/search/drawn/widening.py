@@ -1,7 +1,7 @@
 """UCT with progressive widening (Couëtoux et al. 2011) on the internal-reward MDP of a model with noise or readings.
 
 Next states that are drawn from a continuum are never met twice, so an action that has been tried n times considers only
-the first k n^α of its drawn outcomes. Otherwise the search is that of mdp/uct.py on a graph: simulate, expand,
+the first k n^α of its drawn outcomes. Otherwise the search is that of listed/uct.py on a graph: simulate, expand,
 backward; equal states share a node, a node's value is that of its best action, and a new one is valued by the model's
 heuristic or by a rollout. Next states that are listed are all children at once, with their probabilities.
 
@@ -13,22 +13,13 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Words, inner, kernel
-from pomdplite.mdp.action_widening import ActionWidening, allowed
-from pomdplite.mdp.real.action_lists import open_node, widen_actions
-from pomdplite.mdp.real.expansion import (
-    DEEPEST,
-    FAULTY,
-    SEARCHED,
-    SIMULATIONS,
-    STEPS,
-    WideningParameters,
-    WideningWork,
-    expand,
-    widen,
-)
 from pomdplite.mdp.real.frozen import FrozenBelief
-from pomdplite.mdp.real.rollout import rollout
-from pomdplite.mdp.real.tree import END, NO_CHILD, NOT_EXPANDED, SIMULATION, WideningTree, back_up_node
+from pomdplite.mdp.search.action_widening import ActionWidening, allowed
+from pomdplite.mdp.search.drawn.action_lists import open_node, widen_actions
+from pomdplite.mdp.search.drawn.expansion import WideningParameters, WideningWork, expand, widen
+from pomdplite.mdp.search.drawn.rollout import rollout
+from pomdplite.mdp.search.drawn.tree import NO_CHILD, WideningTree, back_up_node
+from pomdplite.mdp.search.nodes import DEEPEST, END, FAULTY, NOT_EXPANDED, SEARCHED, SIMULATION, SIMULATIONS, STEPS
 from pomdplite.rng import uniform
 
 EPSILON = 0.02  # share of uniformly random actions, so that a small c leaves no state unexplored
@@ -45,16 +36,16 @@ def widening_search(
         if abi.faulty(model):
             return FAULTY
         if leaf != END:
-            estimate = tree.value[leaf]
+            estimate = tree.nodes.value[leaf]
             if not abi.has_heuristic(model) and depth > 0:
                 for w in range(model.s_words):
-                    work.here[0, w] = tree.states[leaf, w]
+                    work.here[0, w] = tree.nodes.states[leaf, w]
                 estimate, steps = rollout(model, frozen, work, parameters.gamma, parameters.search_depth - depth)
                 work.tally[STEPS] += steps
             if widening is None:
                 status = expand(model, frozen, tree, parameters, work, leaf, estimate)
             else:
-                tree.value[leaf] = estimate
+                tree.nodes.value[leaf] = estimate
                 status = open_node(model, frozen, tree, parameters, work, leaf, widening, allowed(widening, 0))
             if status == FAULTY:
                 return FAULTY
@@ -77,12 +68,12 @@ def select_pair(model: KernelModel, tree: WideningTree, node: int, c: float, str
     """
     listed = model.noise.numbers == 0
     if uniform(stream) < EPSILON:
-        pair = tree.first[node] + np.int64(uniform(stream) * tree.pairs[node])
+        pair = tree.nodes.first[node] + np.int64(uniform(stream) * tree.nodes.pairs[node])
         if not listed or not leads_back(tree, pair):
             return pair
-    log_visits = np.log(tree.visits[node] + 1.0)
+    log_visits = np.log(tree.nodes.visits[node] + 1.0)
     best, chosen = -np.inf, -1
-    for pair in range(tree.first[node], tree.first[node] + tree.pairs[node]):
+    for pair in range(tree.nodes.first[node], tree.nodes.first[node] + tree.nodes.pairs[node]):
         score = tree.q[pair] + c * np.sqrt(log_visits / (tree.tries[pair] + 1.0))
         if score > best and not leads_back(tree, pair):
             best, chosen = score, pair
@@ -93,7 +84,7 @@ def select_pair(model: KernelModel, tree: WideningTree, node: int, c: float, str
 def leads_back(tree: WideningTree, pair: int) -> bool:
     """Whether all known outcomes of an action are one state that this simulation has already visited."""
     child = tree.newest[pair]
-    return tree.older[child] == NO_CHILD and tree.stamp[tree.next[child]] == tree.counts[SIMULATION]
+    return tree.older[child] == NO_CHILD and tree.nodes.stamp[tree.next[child]] == tree.nodes.counts[SIMULATION]
 
 
 # ---------------------------------------------------------------------- simulate
@@ -108,16 +99,17 @@ def simulate(
 
     The run ends at a node that is not expanded, at a state that it has already visited, or at the search depth.
     """
+    nodes = tree.nodes
     node, depth = root, 0
-    tree.counts[SIMULATION] += 1
-    while node != END and depth < parameters.search_depth and tree.stamp[node] != tree.counts[SIMULATION]:
-        tree.stamp[node] = tree.counts[SIMULATION]
-        if tree.first[node] == NOT_EXPANDED:
+    nodes.counts[SIMULATION] += 1
+    while node != END and depth < parameters.search_depth and nodes.stamp[node] != nodes.counts[SIMULATION]:
+        nodes.stamp[node] = nodes.counts[SIMULATION]
+        if nodes.first[node] == NOT_EXPANDED:
             return node, depth
         if widening is not None:
             widen_actions(model, frozen, tree, parameters, work, node, widening)
         pair = select_pair(model, tree, node, parameters.c, work.stream)
-        tree.visits[node] += 1
+        nodes.visits[node] += 1
         if pair < 0:
             back_up_node(tree, node, parameters.gamma, parameters.beta)
             break

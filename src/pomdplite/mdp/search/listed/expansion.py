@@ -10,13 +10,19 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner
 from pomdplite.mdp.bonus import expected_l1_change
 from pomdplite.mdp.outcomes import FULL, Outcomes, outcomes
-from pomdplite.mdp.search_graph import EDGES, END, NODES, PAIRS, SearchGraph, add_node, has_space
-
-# Why a search returned, and what became of an expansion.
-SEARCHED, GRAPH_FULL, OUTCOME_BUFFER_FULL, FAULTY = range(4)
-
-# Indices into SearchWorkspace.tally.
-SIMULATIONS, STEPS, DEEPEST, RAN_FULL = range(4)
+from pomdplite.mdp.search.listed.graph import SearchGraph, has_space
+from pomdplite.mdp.search.nodes import (
+    EDGES,
+    END,
+    FAULTY,
+    NO_SPACE,
+    NODES,
+    OUTCOME_BUFFER_FULL,
+    PAIRS,
+    RAN_FULL,
+    SEARCHED,
+    add_node,
+)
 
 
 class SearchParameters(NamedTuple):
@@ -34,7 +40,7 @@ class SearchWorkspace(NamedTuple):
     out: Outcomes
     path: Ints  # [2 depth] node and pair at every depth of the current simulation
     stream: Words  # [1] random numbers
-    tally: Ints  # [4] simulations, model steps, longest simulation, whether the graph ran full
+    tally: Ints  # [5] of the decision (nodes.py)
 
 
 @inner
@@ -43,23 +49,24 @@ def expand(
     estimate: float, merged: bool,
 ) -> int:  # fmt: skip
     """Add all of the node's legal actions; `estimate` is its value until then."""
+    nodes = graph.nodes
     if not has_space(graph, work.out, model.actions):
         work.tally[RAN_FULL] = 1
-        return GRAPH_FULL
-    first = graph.counts[PAIRS]
-    graph.value[node] = estimate
+        return NO_SPACE
+    first = nodes.counts[PAIRS]
+    nodes.value[node] = estimate
     for a in range(model.actions):
-        if abi.legal(model, graph.states, node, a):
+        if abi.legal(model, nodes.states, node, a):
             if not add_pair(model, graph, b, parameters, work, node, a, merged):
                 return OUTCOME_BUFFER_FULL
-    count = graph.counts[PAIRS] - first
+    count = nodes.counts[PAIRS] - first
     if count == 0:
-        abi.note_no_action(model, graph.states, node)
+        abi.note_no_action(model, nodes.states, node)
     if abi.faulty(model):
         return FAULTY
-    graph.first[node] = first
-    graph.pairs[node] = graph.listed[node] = count
-    graph.whole[node] = 1
+    nodes.first[node] = first
+    nodes.pairs[node] = nodes.listed[node] = count
+    nodes.whole[node] = 1
     return SEARCHED
 
 
@@ -72,8 +79,8 @@ def add_pair(
 
     A new next node is valued by the model's heuristic, or like the node itself if there is none.
     """
-    out, pair, edge = work.out, graph.counts[PAIRS], graph.counts[EDGES]
-    component, k, e = outcomes(model, graph.states, node, a, out)
+    out, pair, edge = work.out, graph.nodes.counts[PAIRS], graph.nodes.counts[EDGES]
+    component, k, e = outcomes(model, graph.nodes.states, node, a, out)
     if k == FULL:
         return False
     offset = model.offsets[component]
@@ -92,12 +99,12 @@ def add_pair(
         chance = 0.0
         for v in range(n):
             chance += block[v] * out.chance[j, v]
-        graph.next[edge] = next_node(model, graph, out, j, graph.value[node], merged)
+        graph.next[edge] = next_node(model, graph, out, j, graph.nodes.value[node], merged)
         graph.chance[edge] = chance
         edge += 1
     graph.edges[pair] = k
-    graph.counts[PAIRS] = pair + 1
-    graph.counts[EDGES] = edge
+    graph.nodes.counts[PAIRS] = pair + 1
+    graph.nodes.counts[EDGES] = edge
     return True
 
 
@@ -106,8 +113,8 @@ def next_node(model: KernelModel, graph: SearchGraph, out: Outcomes, j: int, est
     """The node of next state j; a new one starts with the heuristic or the estimate as its value."""
     if abi.terminal(model, out.next, j):
         return END
-    count = graph.counts[NODES]
-    node = add_node(graph, out.next, j, merged)
+    count = graph.nodes.counts[NODES]
+    node = add_node(graph.nodes, out.next, j, merged)
     if node == count:
-        graph.value[node] = abi.heuristic(model, out.next, j) if abi.has_heuristic(model) else estimate
+        graph.nodes.value[node] = abi.heuristic(model, out.next, j) if abi.has_heuristic(model) else estimate
     return node

@@ -22,23 +22,18 @@ from pomdplite.mdp.real.steps import (
     list_next_states,
     listed_change,
 )
-from pomdplite.mdp.real.tree import (
+from pomdplite.mdp.search.drawn.tree import WideningTree, add_child, add_pair, back_up_node, has_space
+from pomdplite.mdp.search.nodes import (
+    COMPARISONS,
     END,
+    FAULTY,
+    NO_SPACE,
     NODES,
     PAIRS,
-    WideningTree,
-    add_child,
+    RAN_FULL,
+    SEARCHED,
     add_node,
-    add_pair,
-    back_up_node,
-    has_space,
 )
-
-# Why a search returned, and what became of an expansion.
-SEARCHED, TREE_FULL, FAULTY = range(3)
-
-# Indices into WideningWork.tally.
-SIMULATIONS, STEPS, DEEPEST, RAN_FULL, COMPARISONS = range(5)
 
 
 class WideningParameters(NamedTuple):
@@ -59,7 +54,7 @@ class WideningWork(NamedTuple):
     step: StepWork
     path: Ints  # [2 depth] node and pair at every depth of the current simulation
     stream: Words  # [1] random numbers
-    tally: Ints  # [5] simulations, model steps, longest simulation, whether the tree ran full, (θ, outcome) compared
+    tally: Ints  # [5] of the decision (nodes.py)
     here: Words  # [1, s_words] the state of a rollout
     theta: Words  # [1, theta_words] the hidden value of a rollout
 
@@ -67,7 +62,7 @@ class WideningWork(NamedTuple):
 @inner
 def first_point(tree: WideningTree, node: int) -> int:
     """Where the outcomes of a node begin among the points: the same for its actions, another one for each node."""
-    return int(np.int64(hash_row(tree.states[node : node + 1], 0) >> np.uint64(33)))
+    return int(np.int64(hash_row(tree.nodes.states[node : node + 1], 0) >> np.uint64(33)))
 
 
 @inner
@@ -76,21 +71,22 @@ def expand(
     node: int, estimate: float,
 ) -> int:  # fmt: skip
     """Add all of the node's legal actions; `estimate` is its value until then."""
+    nodes = tree.nodes
     if not has_room(model, tree, work, model.actions):
-        return TREE_FULL
-    first = tree.counts[PAIRS]
-    tree.value[node] = estimate
+        return NO_SPACE
+    first = nodes.counts[PAIRS]
+    nodes.value[node] = estimate
     for a in range(model.actions):
-        if abi.legal(model, tree.states, node, a):
+        if abi.legal(model, nodes.states, node, a):
             add_action(model, frozen, tree, parameters, work, node, a)
-    if tree.counts[PAIRS] == first:
-        abi.note_no_action(model, tree.states, node)
+    if nodes.counts[PAIRS] == first:
+        abi.note_no_action(model, nodes.states, node)
     if abi.faulty(model):
         return FAULTY
-    tree.first[node] = first
-    tree.pairs[node] = tree.listed[node] = tree.counts[PAIRS] - first
-    tree.whole[node] = 1
-    tree.visits[node] += 1
+    nodes.first[node] = first
+    nodes.pairs[node] = nodes.listed[node] = nodes.counts[PAIRS] - first
+    nodes.whole[node] = 1
+    nodes.visits[node] += 1
     back_up_node(tree, node, parameters.gamma, parameters.beta)
     return SEARCHED
 
@@ -115,19 +111,19 @@ def add_action(
     A new next node is valued by the model's heuristic, or like the node itself if there is none.
     """
     step, point, compare = work.step, first_point(tree, node), parameters.beta > 0.0
-    estimate = tree.value[node]
-    pair = add_pair(tree, a, begin_step(model, frozen, step, tree.states, node, a))
+    estimate = tree.nodes.value[node]
+    pair = add_pair(tree, a, begin_step(model, frozen, step, tree.nodes.states, node, a))
     work.tally[COMPARISONS] += kept_values(step) * (1 + (parameters.outcomes if compare else 0))
     if model.noise.numbers == 0:
-        k = list_next_states(model, step, tree.states, node, a)
+        k = list_next_states(model, step, tree.nodes.states, node, a)
         if compare:
             tree.change[pair] = listed_change(model, frozen, step, a, k, point, parameters.outcomes)
         for j in range(k):
             add_child(tree, pair, reached(model, tree, step, j, estimate), step.chance[j])
         return
     for i in range(parameters.outcomes if compare else 0):
-        v = draw_next_state(model, frozen, step, tree.states, node, a, point + i, 0)
-        change = drawn_change(model, frozen, step, tree.states, node, a, point + i, v)
+        v = draw_next_state(model, frozen, step, tree.nodes.states, node, a, point + i, 0)
+        change = drawn_change(model, frozen, step, tree.nodes.states, node, a, point + i, v)
         tree.change[pair] += change / parameters.outcomes
         tree.compared[pair] += 1
     draw_child(model, frozen, tree, work, node, pair, estimate)
@@ -142,12 +138,12 @@ def widen(
     if not has_space(tree, 0, 1):
         work.tally[RAN_FULL] = 1
         return
-    begin_step(model, frozen, work.step, tree.states, node, tree.action[pair])
+    begin_step(model, frozen, work.step, tree.nodes.states, node, tree.action[pair])
     work.tally[COMPARISONS] += kept_values(work.step)
     point = first_point(tree, node) + tree.drawn[pair]
-    v = draw_child(model, frozen, tree, work, node, pair, tree.value[node])
+    v = draw_child(model, frozen, tree, work, node, pair, tree.nodes.value[node])
     if parameters.beta > 0.0 and tree.drawn[pair] > tree.compared[pair]:
-        change = drawn_change(model, frozen, work.step, tree.states, node, tree.action[pair], point, v)
+        change = drawn_change(model, frozen, work.step, tree.nodes.states, node, tree.action[pair], point, v)
         tree.compared[pair] += 1
         tree.change[pair] += (change - tree.change[pair]) / tree.compared[pair]
 
@@ -159,7 +155,7 @@ def draw_child(
 ) -> int:  # fmt: skip
     """Behind `begin_step`: add the next drawn outcome to the pair's children; the hidden value behind it."""
     point = first_point(tree, node) + tree.drawn[pair]
-    v = draw_next_state(model, frozen, work.step, tree.states, node, tree.action[pair], point, 0)
+    v = draw_next_state(model, frozen, work.step, tree.nodes.states, node, tree.action[pair], point, 0)
     add_child(tree, pair, reached(model, tree, work.step, 0, estimate), 1.0)
     tree.drawn[pair] += 1
     return v
@@ -170,8 +166,8 @@ def reached(model: KernelModel, tree: WideningTree, step: StepWork, j: int, esti
     """The node of next state j; a new one starts with the heuristic or the estimate as its value."""
     if abi.terminal(model, step.next, j):
         return END
-    count = tree.counts[NODES]
-    node = add_node(tree, step.next, j)
+    count = tree.nodes.counts[NODES]
+    node = add_node(tree.nodes, step.next, j, True)
     if node == count:
-        tree.value[node] = abi.heuristic(model, step.next, j) if abi.has_heuristic(model) else estimate
+        tree.nodes.value[node] = abi.heuristic(model, step.next, j) if abi.has_heuristic(model) else estimate
     return node

@@ -1,4 +1,4 @@
-"""Widening over actions (mdp/action_widening.py) in a search with drawn outcomes.
+"""Widening over actions (action_widening.py) in a search with drawn outcomes.
 
 A node considers the first `pairs` of its `listed` pairs. Pairs move within their arrays; their children do not.
 """
@@ -6,18 +6,11 @@ A node considers the first `pairs` of its `listed` pairs. Pairs move within thei
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import inner, kernel
-from pomdplite.mdp.action_widening import ActionWidening, allowed, next_considered
-from pomdplite.mdp.real.expansion import (
-    FAULTY,
-    SEARCHED,
-    TREE_FULL,
-    WideningParameters,
-    WideningWork,
-    add_action,
-    has_room,
-)
 from pomdplite.mdp.real.frozen import FrozenBelief
-from pomdplite.mdp.real.tree import NOT_EXPANDED, PAIRS, WideningTree, back_up_node, back_up_pair
+from pomdplite.mdp.search.action_widening import ActionWidening, allowed, next_considered
+from pomdplite.mdp.search.drawn.expansion import WideningParameters, WideningWork, add_action, has_room
+from pomdplite.mdp.search.drawn.tree import WideningTree, back_up_node, back_up_pair
+from pomdplite.mdp.search.nodes import FAULTY, NO_SPACE, NOT_EXPANDED, PAIRS, SEARCHED
 
 
 @inner
@@ -26,12 +19,13 @@ def widen_actions(
     node: int, widening: ActionWidening,
 ) -> None:  # fmt: skip
     """Let an expanded node consider one more action if it was visited often enough."""
-    exhausted = tree.pairs[node] == tree.listed[node]
-    if (exhausted and tree.whole[node] == 1) or tree.pairs[node] >= allowed(widening, tree.visits[node]):
+    nodes = tree.nodes
+    exhausted = nodes.pairs[node] == nodes.listed[node]
+    if (exhausted and nodes.whole[node] == 1) or nodes.pairs[node] >= allowed(widening, nodes.visits[node]):
         return
     if exhausted:
-        list_actions(model, frozen, tree, parameters, work, node, widening, 2 * tree.listed[node])
-    consider_more(tree, node, tree.pairs[node] + 1)
+        list_actions(model, frozen, tree, parameters, work, node, widening, 2 * nodes.listed[node])
+    consider_more(tree, node, nodes.pairs[node] + 1)
 
 
 @inner
@@ -42,8 +36,8 @@ def open_node(
     """Expand a node: list so many of its actions, and consider as many as its visits allow."""
     status = list_actions(model, frozen, tree, parameters, work, node, widening, wanted)
     if status == SEARCHED:
-        consider_more(tree, node, allowed(widening, tree.visits[node]))
-        tree.visits[node] += 1
+        consider_more(tree, node, allowed(widening, tree.nodes.visits[node]))
+        tree.nodes.visits[node] += 1
         back_up_node(tree, node, parameters.gamma, parameters.beta)
     return status
 
@@ -63,51 +57,53 @@ def list_actions(
     node: int, widening: ActionWidening, wanted: int,
 ) -> int:  # fmt: skip
     """List actions until the node has as many as wanted, or all that are legal. Its pairs move behind all others."""
-    known = tree.listed[node] if tree.first[node] != NOT_EXPANDED else 0
+    nodes = tree.nodes
+    known = nodes.listed[node] if nodes.first[node] != NOT_EXPANDED else 0
     wanted = min(wanted, model.actions)
     if not has_room(model, tree, work, wanted):
-        return TREE_FULL
+        return NO_SPACE
     if known == 0:
-        tree.estimate[node] = tree.value[node]
-    first = tree.counts[PAIRS]
+        nodes.estimate[node] = nodes.value[node]
+    first = nodes.counts[PAIRS]
     widening.mark[0] += 1
     for i in range(known):
-        copy_pair(tree, tree.first[node] + i, first + i)
+        copy_pair(tree, nodes.first[node] + i, first + i)
         widening.mark[1 + tree.action[first + i]] = widening.mark[0]
-    tree.counts[PAIRS] = first + known
-    at, value = 0, tree.value[node]
-    tree.value[node] = tree.estimate[node]  # the value of new next nodes: the present one counts on the best action
-    while at < model.actions and tree.counts[PAIRS] < first + wanted:
+    nodes.counts[PAIRS] = first + known
+    at, value = 0, nodes.value[node]
+    nodes.value[node] = nodes.estimate[node]  # the value of new next nodes: the present one counts on the best action
+    while at < model.actions and nodes.counts[PAIRS] < first + wanted:
         a = widening.order[at]
-        if widening.mark[1 + a] != widening.mark[0] and abi.legal(model, tree.states, node, a):
+        if widening.mark[1 + a] != widening.mark[0] and abi.legal(model, nodes.states, node, a):
             add_action(model, frozen, tree, parameters, work, node, a)
         at += 1
-    tree.value[node] = value
-    if tree.counts[PAIRS] == first:
-        abi.note_no_action(model, tree.states, node)
+    nodes.value[node] = value
+    if nodes.counts[PAIRS] == first:
+        abi.note_no_action(model, nodes.states, node)
     if abi.faulty(model):
         return FAULTY
-    for pair in range(first + known, tree.counts[PAIRS]):
+    for pair in range(first + known, nodes.counts[PAIRS]):
         back_up_pair(tree, node, pair, parameters.gamma, parameters.beta)
-    tree.pairs[node] = tree.pairs[node] if known > 0 else 0
-    tree.first[node], tree.listed[node] = first, tree.counts[PAIRS] - first
-    tree.whole[node] = 1 if at == model.actions else 0
+    nodes.pairs[node] = nodes.pairs[node] if known > 0 else 0
+    nodes.first[node], nodes.listed[node] = first, nodes.counts[PAIRS] - first
+    nodes.whole[node] = 1 if at == model.actions else 0
     return SEARCHED
 
 
 @inner
 def consider_more(tree: WideningTree, node: int, count: int) -> None:
     """Let the node consider so many of its listed pairs: by turns the first in the model's list, and the best by Q̃."""
-    while tree.pairs[node] < min(count, tree.listed[node]):
-        at = tree.first[node] + tree.pairs[node]
-        last = tree.first[node] + tree.listed[node]
-        chosen = next_considered(tree.action, tree.q, at, last, tree.pairs[node] % 2 == 0)
+    nodes = tree.nodes
+    while nodes.pairs[node] < min(count, nodes.listed[node]):
+        at = nodes.first[node] + nodes.pairs[node]
+        last = nodes.first[node] + nodes.listed[node]
+        chosen = next_considered(tree.action, tree.q, at, last, nodes.pairs[node] % 2 == 0)
         if chosen != at:
-            spare = tree.counts[PAIRS]  # there is space: pairs are added only while there is more than enough
+            spare = nodes.counts[PAIRS]  # there is space: pairs are added only while there is more than enough
             copy_pair(tree, at, spare)
             copy_pair(tree, chosen, at)
             copy_pair(tree, spare, chosen)
-        tree.pairs[node] += 1
+        nodes.pairs[node] += 1
 
 
 @inner

@@ -1,0 +1,1 @@
+"""UCT with progressive widening, where next states or observations are drawn."""

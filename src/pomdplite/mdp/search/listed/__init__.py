@@ -1,0 +1,1 @@
+"""UCT where next states and observations are listed, with their probabilities."""
