@@ -12,34 +12,25 @@ from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.model.model import Model
 from pomdplite.planners.monte_carlo.leaves import AUTO
 from pomdplite.planners.monte_carlo.nodes import SearchNodes
-from pomdplite.planners.monte_carlo.planner import WideningPlanner
 from pomdplite.planners.monte_carlo.simulation import SearchRoot
+from pomdplite.planners.monte_carlo.widening_planner import WideningPlanner
 from pomdplite.planners.pft_dpw.search import plant, search
 from pomdplite.planners.pft_dpw.tree import allocate_filter_tree
 
 M = 64
-K_OBSERVATION, ALPHA_OBSERVATION = 4.0, 1 / 10
 
 
 class PftDpw(WideningPlanner):
     """Monte-Carlo tree search over beliefs of a few particles; next states and observations may be real numbers.
 
-    time, sims         budget per step, update of the belief included: seconds (0.1 by default) or simulations
-    exploration        c of the UCB1 rule; default: the model's return_range, or else the range of its rewards
-    m                  particles of a belief in the tree
-    k_observation, alpha_observation
-                       an action with N tries has up to k N^α + 1 outcomes in the tree
-    k_action, alpha_action
-                       a node with N visits considers k N^α + 1 actions; default: all
-    search_depth       steps that the search looks ahead; default: to the end of the episode
-    leaves             the value of a new leaf: "full-information", "heuristic", "rollouts", or "auto"
-                       (monte_carlo/leaves.py)
-    particles          draws of θ in the planner's own belief, if θ cannot be listed and has more than two numbers
-    solve_time         seconds that preparing may take, once, before the first step; TooLargeError if it needs longer
+    m  particles of a belief in the tree. All other parameters are those of WideningPlanner
+       (monte_carlo/widening_planner.py); `particles` are those of the planner's own belief
     """
 
     title: ClassVar[str] = "pft-dpw"
     method: ClassVar[str] = "PFT-DPW"
+    default_k_observation: ClassVar[float] = 4.0
+    default_alpha_observation: ClassVar[float] = 1 / 10
 
     def __init__(
         self,
@@ -49,8 +40,8 @@ class PftDpw(WideningPlanner):
         sims: int | None = None,
         exploration: float | None = None,
         m: int = M,
-        k_observation: float = K_OBSERVATION,
-        alpha_observation: float = ALPHA_OBSERVATION,
+        k_observation: float | None = None,
+        alpha_observation: float | None = None,
         k_action: float | None = None,
         alpha_action: float = 0.5,
         search_depth: int | None = None,

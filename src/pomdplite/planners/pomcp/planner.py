@@ -9,29 +9,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite.beliefs import RejectionBelief, initial_belief
-from pomdplite.compile import abi
 from pomdplite.compile.jit import Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS, Budget
-from pomdplite.mdp.solution import Solution
 from pomdplite.model.model import Model
-from pomdplite.planners.base import Planner
-from pomdplite.planners.decision import Decision, choose
 from pomdplite.planners.monte_carlo.exploration import exploration_constant
 from pomdplite.planners.monte_carlo.leaves import AUTO, checked_leaves, leaf_values
-from pomdplite.planners.monte_carlo.nodes import DEEPEST, FULL, LOGGED, NODES, SIMULATIONS, STEPS
+from pomdplite.planners.monte_carlo.nodes import LOGGED, SIMULATIONS
+from pomdplite.planners.monte_carlo.planner import MonteCarloPlanner
 from pomdplite.planners.monte_carlo.simulation import SearchRoot, allocate_simulation
 from pomdplite.planners.pomcp.search import SearchSettings, allocate_first_steps, search
 from pomdplite.planners.pomcp.tree import add_root, allocate_tree, clear, crowded, follow
-from pomdplite.rng import stream
 
 PARTICLES = 1000
 _FIRST_STEPS = 1 << 18  # simulations of one search whose first step is recorded
 _FIRST_STEPS_SHARE = 0.25  # of the memory
 
 
-class Pomcp(Planner):
+class Pomcp(MonteCarloPlanner):
     """Monte-Carlo tree search over histories.
 
     time, sims   budget per step, update of the belief included: seconds (0.1 by default) or simulations
@@ -42,6 +38,7 @@ class Pomcp(Planner):
     """
 
     title: ClassVar[str] = "pomcp"
+    method: ClassVar[str] = "POMCP"
     exact: ClassVar[bool] = False  # whether to search from the package's belief instead of unweighted particles
 
     def __init__(
@@ -90,6 +87,7 @@ class Pomcp(Planner):
         )
         self._first_steps = allocate_first_steps(model, 1 if self.exact else steps)
         self._tree = allocate_tree(model, memory.size(self._first_steps, self._settings))
+        self._nodes = self._tree.nodes
         self._simulation = allocate_simulation(model, self._settings.search_depth)
         self._begin(0)
         self._start()
@@ -97,13 +95,8 @@ class Pomcp(Planner):
 
     def _begin(self, seed: int) -> None:
         """Drop the tree and the history."""
-        self._simulation.random[:] = stream(seed, 1)
-        self._simulation.memory[:] = 0
+        super()._begin(seed)
         self._root = -1
-
-    def _decide(self) -> Decision:
-        self._search(self._search_budget())
-        return self._decision()
 
     def _search(self, budget: Budget) -> None:
         clock = budget.start()
@@ -129,25 +122,6 @@ class Pomcp(Planner):
         self._root = int(add_root(model, self._tree, x, simulation.memory, simulation.preferred))
         self.view.raise_fault()
 
-    def _decision(self) -> Decision:
-        nodes = self._tree.nodes
-        pairs = slice(int(nodes.first[self._root]), int(nodes.first[self._root] + nodes.pairs[self._root]))
-        q, tries, actions = nodes.value[pairs].copy(), nodes.tries[pairs].copy(), nodes.action[pairs].copy()
-        q[tries == 0] = -np.inf  # nothing is known of them
-        zero = np.zeros(len(q))
-        notes = ("the search ran out of space for new histories",) if nodes.counts[FULL] else ()
-        return Decision(
-            action=choose(actions, q),
-            solution=Solution(
-                solver="POMCP", actions=actions, q=q, bonus_part=zero, mean_reward=zero, mean_bonus=zero,
-                states=int(nodes.counts[NODES]), visits=tries.astype(np.int32),
-                simulations=int(nodes.counts[SIMULATIONS]), steps=int(nodes.counts[STEPS]),
-                deepest=int(nodes.counts[DEEPEST]),
-            ),
-            action_names=self.model.actions,
-            notes=notes + self.belief.notes,
-        )  # fmt: skip
-
     def _advance(self, a: int, y: Words, o: int) -> None:
         """Update the belief with what happened, and keep the part of the tree that follows it."""
         before = self._x
@@ -159,11 +133,9 @@ class Pomcp(Planner):
             same = (steps.action[:logged] == a) & (steps.o[:logged] == o) & (steps.y[:logged] == y).all(axis=1)
             self._filter._advance(before, a, y, o, steps.particle[:logged][same])
             self._x = y.copy()
-        after, memory = y.reshape(1, -1), self._simulation.memory
-        abi.remember(self.belief.kernel_model, before.reshape(1, -1), a, after, 0, o, memory, 0)
-        self.view.raise_fault()
+        self._remember(before, a, y, o)
         if self._root >= 0:
-            self._root = int(follow(self._tree, self._root, a, after, o))
+            self._root = int(follow(self._tree, self._root, a, y.reshape(1, -1), o))
 
     def _recover(self, y: Words) -> None:
         """Continue from state y with a new tree."""

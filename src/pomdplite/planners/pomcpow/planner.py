@@ -6,59 +6,23 @@ k_o was between 4 and 6 and α_o between 1/100 and 1/15.
 
 from typing import ClassVar
 
-from pomdplite.beliefs import PARTICLES
-from pomdplite.mdp.budget import SOLVE_SECONDS
-from pomdplite.model.model import Model
-from pomdplite.planners.monte_carlo.leaves import AUTO
 from pomdplite.planners.monte_carlo.nodes import SearchNodes
-from pomdplite.planners.monte_carlo.planner import WideningPlanner
 from pomdplite.planners.monte_carlo.simulation import SearchRoot
+from pomdplite.planners.monte_carlo.widening_planner import WideningPlanner
 from pomdplite.planners.pomcpow.search import plant, search
 from pomdplite.planners.pomcpow.tree import allocate_particle_tree
-
-K_OBSERVATION, ALPHA_OBSERVATION = 5.0, 1 / 15
 
 
 class Pomcpow(WideningPlanner):
     """Monte-Carlo tree search over histories with weighted particles; next states and observations may be real numbers.
 
-    time, sims         budget per step, update of the belief included: seconds (0.1 by default) or simulations
-    exploration        c of the UCB1 rule; default: the model's return_range, or else the range of its rewards
-    k_observation, alpha_observation
-                       an action with N tries has up to k N^α + 1 outcomes in the tree
-    k_action, alpha_action
-                       a node with N visits considers k N^α + 1 actions; default: all
-    search_depth       steps that the search looks ahead; default: to the end of the episode
-    leaves             the value of a new leaf: "full-information", "heuristic", "rollouts", or "auto"
-                       (monte_carlo/leaves.py)
-    particles          draws of θ in the belief, if θ cannot be listed and has more than two numbers
-    solve_time         seconds that preparing may take, once, before the first step; TooLargeError if it needs longer
+    Parameters are those of WideningPlanner (monte_carlo/widening_planner.py).
     """
 
     title: ClassVar[str] = "pomcpow"
     method: ClassVar[str] = "POMCPOW"
-
-    def __init__(
-        self,
-        model: Model,
-        *,
-        time: float | None = None,
-        sims: int | None = None,
-        exploration: float | None = None,
-        k_observation: float = K_OBSERVATION,
-        alpha_observation: float = ALPHA_OBSERVATION,
-        k_action: float | None = None,
-        alpha_action: float = 0.5,
-        search_depth: int | None = None,
-        leaves: str = AUTO,
-        particles: int = PARTICLES,
-        solve_time: float = SOLVE_SECONDS,
-    ) -> None:
-        super().__init__(
-            model, time=time, sims=sims, exploration=exploration, k_observation=k_observation,
-            alpha_observation=alpha_observation, k_action=k_action, alpha_action=alpha_action,
-            search_depth=search_depth, leaves=leaves, particles=particles, solve_time=solve_time,
-        )  # fmt: skip
+    default_k_observation: ClassVar[float] = 5.0
+    default_alpha_observation: ClassVar[float] = 1 / 15
 
     def _allocate(self, held: int) -> SearchNodes:
         self._tree = allocate_particle_tree(self.belief.kernel_model, held)
