@@ -110,6 +110,21 @@ def best_value(m: Tables, belief: dict[tuple[int, int], float], x: int) -> float
     return best
 
 
+def comes_close(kind: Any, m: Tables, fewest: int) -> None:
+    """A Monte-Carlo planner decides about as well as the Bayes-optimal one, with this many simulations or some more.
+
+    Its values are averages that include the cost of exploring, about c² log N / N, so it may need many.
+    """
+    model, q = m.model(), action_values(m)
+    for sims in (fewest, 10 * fewest, 100 * fewest):
+        planner = kind(model, sims=sims, exploration=30.0)  # the range of the returns
+        planner.reset(3)
+        decision = planner.decide()
+        if q[decision.action] >= max(q.values()) - 0.3:
+            return
+    raise AssertionError((planner.title, q, decision.solution.q))
+
+
 def action_values(m: Tables) -> dict[int, float]:
     """Q of each legal first action, by recursion over beliefs."""
     b, found = start(m), {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import ChangingParts, Parts, Tables, action_values, tables
+from models import ChangingParts, Parts, Tables, action_values, comes_close, tables
 
 import pomdplite as pl
 from pomdplite.beliefs.protocol import StepNote
@@ -124,31 +124,19 @@ def test_despot_follows_its_default_policy_where_no_searched_action_is_better():
     assert decision.bounds == (10.0, 10.0) and decision.name == "right"
 
 
-def pomcp_comes_close(m: Tables) -> None:
-    """Its values are averages that include the cost of exploring, about c² log N / N, so it may need many simulations."""
-    model, q = m.model(), action_values(m)
-    for kind in (pl.Pomcp, pl.PomcpExact):
-        for sims in (300_000, 3_000_000, 30_000_000):
-            planner = kind(model, sims=sims, exploration=30.0)  # the range of the returns
-            planner.reset(3)
-            decision = planner.decide()
-            if q[decision.action] >= max(q.values()) - 0.3:
-                break
-        else:
-            raise AssertionError((planner.title, q, decision.solution.q))
-
-
 @settings(max_examples=20, deadline=None)
 @given(tables(layered=True))
 def test_pomcp_with_ample_budget_comes_close_to_bayes_optimal(m):
-    pomcp_comes_close(m)
+    for kind in (pl.Pomcp, pl.PomcpExact):
+        comes_close(kind, m, 300_000)
 
 
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(tables(layered=True))
 def test_pomcp_with_ample_budget_comes_close_to_bayes_optimal_on_many_models(m):
-    pomcp_comes_close(m)
+    for kind in (pl.Pomcp, pl.PomcpExact):
+        comes_close(kind, m, 300_000)
 
 
 @pytest.mark.parametrize("changes", [False, True])
