@@ -1,5 +1,6 @@
 """Beliefs about hidden numbers with distributions, against conjugate posteriors and independent integration."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -382,15 +383,38 @@ def test_which_belief_fits() -> None:
         pl.QuadratureBelief(Many())
 
 
-def test_a_population_without_a_move_says_that_its_particles_are_never_renewed() -> None:
-    class Drawn(Bernoulli):
-        hidden = pl.Population(p=float)
+class Drawn(Bernoulli):
+    """The same with a prior that only the model knows, and no `move`."""
 
-        def prior(m, theta, random):
-            theta.p = pl.uniform(random)
+    hidden = pl.Population(p=float)
 
+    def prior(m, theta, random):
+        theta.p = pl.uniform(random)
+
+
+def test_a_population_without_a_move_is_renewed_from_the_prior_and_says_so() -> None:
     belief = pl.initial_belief(Drawn())
     assert type(belief) is pl.ParticleBelief and belief.notes == ()
     look(belief, np.array([1]))
-    assert belief.notes[0] == "the particles are never renewed; define move, or use Hidden with distributions"
-    assert belief.notes[1:] == (f"{belief.effective:.0f} effective particles of 1000",)
+    said = "particles are renewed by draws from the prior alone; define move, or use Hidden with distributions"
+    assert belief.notes[0] == said
+    assert belief.notes[1:] == (
+        f"{belief.effective:.0f} effective particles of 1000, {belief.acceptance:.0%} of moves accepted",
+    )
+    found = pl.check_model(Drawn()).findings
+    assert [f.fatal for f in found] == [False] and "the hidden Population has no move" in found[0].message
+
+
+def test_draws_from_the_prior_keep_the_posterior() -> None:
+    """After 12 successes in 40 trials the posterior is Beta(13, 29). Without moves, resampling would leave few values."""
+    seen = np.array([1] * 12 + [0] * 28)
+    np.random.default_rng(1000).shuffle(seen)
+    belief = pl.initial_belief(Drawn())
+    belief.reset(1000)
+    look(belief, seen)
+    p = np.array([[particle.theta.p, particle.probability] for particle in belief.particles()])
+    mean = float(p[:, 0] @ p[:, 1])
+    sd = math.sqrt(float((p[:, 0] - mean) ** 2 @ p[:, 1]))
+    exact_sd = math.sqrt(13 * 29 / (42**2 * 43))
+    assert mean == pytest.approx(13 / 42, abs=5 * exact_sd / math.sqrt(300)) and sd == pytest.approx(exact_sd, rel=0.15)
+    assert len(p) > 500 and 0.02 < belief.acceptance < 0.9

@@ -1,9 +1,9 @@
 """What both particle filters share: the particles, their history, resampling, moves, and recovery.
 
 Resampling copies particles. Moves then make the copies differ again: steps of a Markov chain that leaves the posterior
-unchanged. For a Population the chain is the model's own `move`, or that of drawn_moves.py if it has distributions; for
-a listed Θ it proposes a new value of one component
-from its prior and accepts it according to the likelihood of the history (Metropolis–Hastings).
+unchanged. For a Population the chain is the model's own `move`, or else one that proposes new draws from the prior
+(prior_moves.py), or that of drawn_moves.py if it has distributions; for a listed Θ it proposes a new value of one
+component from its prior and accepts it according to the likelihood of the history (Metropolis–Hastings).
 
 If no particle explains a step, the filter moves the previous particles, and then new draws from the prior, until some
 explain the whole history. It reports this in `notes`. If it finds none, the belief stays as it was.
@@ -24,6 +24,7 @@ from pomdplite.beliefs.drawn_moves import Weighed, adapted_chain, move_drawn
 from pomdplite.beliefs.history import empty_history, weigh_history
 from pomdplite.beliefs.listed_moves import draw_listed, move_listed
 from pomdplite.beliefs.numbers import Numbers, Particle, drawn_numbers, field_marginals, listed_numbers
+from pomdplite.beliefs.prior_moves import move_from_prior
 from pomdplite.beliefs.protocol import Belief, StepNote
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
@@ -32,8 +33,9 @@ from pomdplite.errors import ImpossibleObservationError, UsageError
 from pomdplite.mdp.budget import Clock
 from pomdplite.mdp.sampling import History, distinct
 from pomdplite.model.compiled import KernelView
+from pomdplite.model.model import Model
 from pomdplite.model.records import from_words
-from pomdplite.model.spaces import Distributed
+from pomdplite.model.spaces import Distributed, Population
 
 _FEW = 0.02  # share of the particles that is too small for a belief to rest on
 _MOVING_SHARE = 0.5  # of an update's time
@@ -88,19 +90,14 @@ class PopulationBelief(Belief):
         if self._fewest_effective is not None:
             effective, step = self._fewest_effective
             notes.append(f"step {step} left {effective:.0f} effective particles of {self.count}; use more particles")
-        if self._history.steps and self._never_moves:
-            notes.append("the particles are never renewed; define move, or use Hidden with distributions")
+        if self._history.steps and moves_from_prior(self.view.model):
+            notes.append(
+                "particles are renewed by draws from the prior alone; define move, or use Hidden with distributions"
+            )
         if self._history.steps:
-            moved = "" if self._never_moves else f", {self.acceptance:.0%} of moves accepted"
-            notes.append(StepNote(f"{self.effective:.0f} effective particles of {self.count}{moved}"))
+            moved = f"{self.acceptance:.0%} of moves accepted"
+            notes.append(StepNote(f"{self.effective:.0f} effective particles of {self.count}, {moved}"))
         return tuple(notes)
-
-    @property
-    def _never_moves(self) -> bool:
-        """Whether neither the model nor the library can move a particle."""
-        model = self.view.model
-        known = self.view.listed or isinstance(model.hidden, Distributed)
-        return not known and "move" not in model.compiled_form.definition.functions
 
     def _note_effective(self, effective: float) -> None:
         """Keep the step that left the fewest effective particles, if these are few."""
@@ -145,6 +142,10 @@ class PopulationBelief(Belief):
         elif isinstance(self.view.model.hidden, Distributed):
             for part in self._in_time(clock):
                 changed += self._move_distributed(theta[part], sweeps)
+                tried += sweeps * len(theta[part])
+        elif moves_from_prior(self.view.model):
+            for part in self._in_time(clock):
+                changed += move_from_prior(model, self._history, theta[part], sweeps, self._stream, self._buffer)
                 tried += sweeps * len(theta[part])
         else:
             for part in (part for _ in range(sweeps) for part in self._in_time(clock)):
@@ -266,6 +267,13 @@ class PopulationBelief(Belief):
             for marginal, i in zip(marginals, hidden.indices(from_words(hidden.dtype, row)), strict=True):
                 marginal[i] += weight
         return marginals
+
+
+def moves_from_prior(model: Model) -> bool:
+    """Whether particles can only be renewed by whole draws from the prior: a Population without a `move`."""
+    hidden = model.hidden
+    own = isinstance(hidden, Population) and not isinstance(hidden, Distributed)
+    return own and "move" not in model.compiled_form.definition.functions
 
 
 def drawn_marginals(view: KernelView, theta: Words, weights: Floats, *, smooth: bool = False) -> list[Floats]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.beliefs.history import empty_history
+from pomdplite.beliefs.population import moves_from_prior
 from pomdplite.checking.columns import columns_of, numbers
 from pomdplite.checking.probe import Probe
 from pomdplite.checking.significance import strongest, suspicions
@@ -31,6 +32,10 @@ _MOVES = 40  # of each θ
 _MARKS = (0.25, 0.5, 0.75)  # quantiles above which a number of θ lies or does not
 _PILOT = 0.2  # share of the histories that only say where these quantiles are
 _OBSERVATIONS = 4  # the last ones that are told apart
+_NO_MOVE = (
+    "the hidden Population has no move, so beliefs renew their particles by whole draws from the prior, which explain "
+    "a long history less and less often; define move(m, x, theta, random), or declare distributions in Hidden."
+)
 
 
 class Histories(NamedTuple):
@@ -52,8 +57,15 @@ class Flagged(NamedTuple):
 
 
 def check_moves(probe: Probe, view: KernelView, count: int, error_rate: float, seed: int) -> None:
-    """Move hidden values after so many simulated histories; report a move that changes their distribution."""
-    if "move" not in probe.model.compiled_form.definition.functions or count == 0:
+    """Move hidden values after so many simulated histories; report a move that changes their distribution.
+
+    Warn of a Population that has none.
+    """
+    if count == 0:
+        return
+    if "move" not in probe.model.compiled_form.definition.functions:
+        if moves_from_prior(probe.model):
+            probe.report.add("move", _NO_MOVE, fatal=False)
         return
     found, random = _allocate(view, count), stream(seed, 3)
     found.steps[:] = [max(0, int(uniform(random) * _STEPS * 4 / 3) - _STEPS // 3) for _ in range(count)]
