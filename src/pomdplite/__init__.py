@@ -66,6 +66,7 @@ from pomdplite.planners import (
 )
 from pomdplite.problems import (
     PROBLEMS,
+    Acrobot,
     Battleship,
     GouldianFinch,
     Grasp,
@@ -88,6 +89,7 @@ __all__ = [
     "PLANNERS",
     "PROBLEMS",
     "WORLDS",
+    "Acrobot",
     "Action",
     "Angle",
     "Battleship",

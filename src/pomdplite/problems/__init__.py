@@ -1,5 +1,6 @@
 """The problems that ship with the library, and models from users' files."""
 
+from pomdplite.problems.acrobot.rules import Acrobot
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import files_loaded_once, load_maker, load_model, source_digest
 from pomdplite.problems.gouldian_finch import GouldianFinch
@@ -14,6 +15,7 @@ from pomdplite.problems.tiger import Tiger
 
 __all__ = [
     "PROBLEMS",
+    "Acrobot",
     "Battleship",
     "GouldianFinch",
     "Grasp",

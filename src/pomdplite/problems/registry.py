@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
+from pomdplite.problems.acrobot.rules import LISTED, Acrobot
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import load_model
 from pomdplite.problems.gouldian_finch import GouldianFinch
@@ -45,6 +46,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "light-dark": ProblemEntry(LightDark, "1-D Light-Dark: read the position near the light, then stop at 0"),
     "light-dark-bins": ProblemEntry(LightDarkBins, "1-D Light-Dark with readings in bins, instead of real numbers"),
     "pendulum": ProblemEntry(Pendulum, "swing up a pendulum of unknown mass, with noise, and hold it there"),
+    "acrobot": ProblemEntry(Acrobot, "swing up two links of unknown mass by a torque between them"),
+    "acrobot-listed": ProblemEntry(lambda: Acrobot(LISTED, LISTED), "acrobot, with eight values listed for each mass"),
     **{
         f"rocksample-{name}": ProblemEntry(
             _map_maker(name),
