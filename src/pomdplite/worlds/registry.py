@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pomdplite.errors import PomdpLiteError, UsageError, shown
 from pomdplite.model.model import Model
 from pomdplite.problems import is_own, load_maker
+from pomdplite.worlds.acrobot import AcrobotWorld, require_acrobot
 from pomdplite.worlds.base import World
 from pomdplite.worlds.grasp.gantry import GantryWorld
 from pomdplite.worlds.grasp.jaco import JacoWorld
@@ -38,6 +39,7 @@ WORLDS: dict[str, WorldEntry] = {
     "jaco": WorldEntry(
         JacoWorld, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}, require_grasp
     ),
+    "acrobot": WorldEntry(AcrobotWorld, "Gymnasium's Acrobot-v1", check=require_acrobot),
 }
 
 

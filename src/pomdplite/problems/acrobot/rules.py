@@ -39,11 +39,11 @@ class Acrobot(Model):
     state = State(angle_1=Angle, angle_2=Angle, speed_1=float, speed_2=float)
     hidden = Hidden(mass_1=Uniform(LIGHTEST, HEAVIEST), mass_2=Uniform(LIGHTEST, HEAVIEST))
     actions = tuple(f"{torque:+g}" for torque in TORQUES)
-    noise = Gaussian(angle_1=0.01, angle_2=0.01, speed_1=0.05, speed_2=0.05)
+    noise = Gaussian(angle_1=0.0002, angle_2=0.0002, speed_1=0.001, speed_2=0.001)
     discount = 1.0
     horizon = 500
     beta = 0.05
-    exploration = 3.0
+    exploration = 10.0
     return_range = 20.0
 
     def __init__(self, mass_1: Mass = None, mass_2: Mass = None) -> None:

@@ -1,0 +1,124 @@
+"""The acrobot in Gymnasium's Acrobot-v1: POMDP-lite beside rivals, a planner that knows the masses among them.
+
+    python benchmarks/acrobot.py episodes EPISODES [SEED] [FILE] [PLANNERS]   the same episodes for every planner
+    python benchmarks/acrobot.py report [FILE]                                what FILE holds so far
+    python benchmarks/acrobot.py film EPISODE [SEED] [FILE]                   Gymnasium's pictures beside the belief
+
+PLANNERS is a list with commas, all of them by default. All have 0.1 s of CPU time a step. Episodes that FILE already
+holds are not played again, so that several runs, one after the other, add up.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import pomdplite as pl
+
+SECONDS = 0.1
+NOMINAL = 1.0  # either mass in Gymnasium's Acrobot-v1
+TOLD = "told"
+PLANNERS = (TOLD, "pomdp-lite", "mean-mdp", "nominal", "pomcpow")
+ROWS = ("planner", "seed", "episode", "mass_1", "mass_2", "steps", "success", "seconds", "slowest", "notes")
+RESULTS = "docs/results/acrobot.csv"
+
+
+def planner_for(name, masses):
+    """A planner, on the CPU's clock; masses are those of the episode."""
+    model = pl.Acrobot(*{TOLD: masses, "nominal": (NOMINAL, NOMINAL)}.get(name, ()))
+    kind = {"mean-mdp": pl.MeanMdp, "pomcpow": pl.Pomcpow}.get(name, pl.PomdpLite)
+    planner = kind(model, time=SECONDS)
+    planner.use_clock("cpu")
+    return planner
+
+
+def play(planner, world, seed, episode):
+    """Steps of an episode, whether it was a success, the mean and longest decision in seconds, and notes."""
+    seconds = []
+    played = pl.run_episode(planner, world, seed, episode, on_step=lambda step: seconds.append(step.decision.seconds))
+    return played.steps, played.success, round(np.mean(seconds), 5), round(np.max(seconds), 5), "; ".join(played.notes)
+
+
+def held(path):
+    """The rows of a file, if there is one."""
+    if not path.exists():
+        return []
+    with path.open() as text:
+        return list(csv.DictReader(text))
+
+
+def episodes(count, seed=16, file=RESULTS, names=""):
+    """Play episodes, one after the other with every planner."""
+    path, world, planners = Path(file), pl.make_world("acrobot", pl.Acrobot()), {}
+    known = {(row["planner"], int(row["seed"]), int(row["episode"])) for row in held(path)}
+    if not path.exists():
+        path.write_text(",".join(ROWS) + "\n")
+    for episode in range(int(count)):
+        for name in names.split(",") if names else PLANNERS:
+            if (name, int(seed), episode) in known:
+                continue
+            world.reset(int(seed), episode)
+            masses = float(world.theta.mass_1), float(world.theta.mass_2)
+            if name == TOLD or name not in planners:
+                planners[name] = planner_for(name, masses)
+            row = name, seed, episode, *masses, *play(planners[name], world, int(seed), episode)
+            with path.open("a", newline="") as text:
+                csv.writer(text, lineterminator="\n").writerow(row)
+    report(file)
+
+
+def report(file=RESULTS):
+    """Mean steps, those of the planner that is told the masses on the same episodes, successes and times."""
+    played = {}
+    for row in held(Path(file)):
+        played.setdefault(row["planner"], {})[row["seed"], row["episode"]] = row
+    for name, own in played.items():
+        both = [key for key in own if key in played[TOLD]]
+        steps, told = (np.array([float(rows[key]["steps"]) for key in both]) for rows in (own, played[TOLD]))
+        more, error = steps - told, 1 / np.sqrt(len(both))
+        print(f"{name:12} {len(both)} episodes: {steps.mean():.1f} ± {steps.std(ddof=1) * error:.1f} steps, at most "
+              f"{steps.max():.0f}, {more.mean():+.1f} ± {more.std(ddof=1) * error:.1f} or "
+              f"{100 * more.mean() / told.mean():+.1f} % to told; {sum(own[key]['success'] == 'True' for key in both)} "
+              f"swung up, {1e3 * np.mean([float(own[key]['seconds']) for key in both]):.1f} ms a decision, at most "
+              f"{1e3 * max(float(own[key]['slowest']) for key in both):.1f}")  # fmt: skip
+
+
+def film(episode, seed=16, file="docs/pictures/acrobot.gif"):
+    """An episode in Gymnasium's pictures, beside the belief about the masses as it narrows."""
+    from PIL import Image
+
+    from pomdplite.views.mpl import new_figure, pixels
+
+    world, frames, beliefs = pl.make_world("acrobot", pl.Acrobot()), [], []
+    planner = planner_for("pomdp-lite", ())
+
+    def keep(step):
+        beliefs.append(np.array(step.marginals))
+        frames.append(world.picture())
+
+    played = pl.run_episode(planner, world, int(seed), int(episode), on_step=keep)
+    masses, images = (world.theta.mass_1, world.theta.mass_2), []
+    beliefs = np.array(beliefs)  # [step, mass, mean and both ends]
+    for t, frame in enumerate(frames):
+        figure = new_figure(6.0, 3.0)
+        view, *marks = figure.subplot_mosaic([["view", "1"], ["view", "2"]], width_ratios=(1, 1.15)).values()
+        view.imshow(frame)
+        view.axis("off")
+        view.set_title(f"step {t + 1}", fontsize=9)
+        for link, axes in enumerate(marks):
+            mean, low, high = beliefs[: t + 1, link].T
+            axes.fill_between(range(t + 1), low, high, color="#9dbfe6")
+            axes.plot(mean, color="#1f5fbf")
+            axes.axhline(masses[link], color="#454b57", ls="--", lw=1)
+            axes.set(xlim=(0, played.steps), ylim=(0.4, 1.8), ylabel=f"mass {link + 1}")
+        marks[1].set_xlabel("step")
+        images.append(Image.fromarray(pixels(figure)).convert("P", palette=Image.Palette.ADAPTIVE, colors=32))
+    times = [120] * (len(images) - 1) + [2500]
+    images[0].save(file, save_all=True, append_images=images[1:], duration=times, loop=0, optimize=True)
+    print(f"{file}: {played.steps} steps, masses {masses[0]:.2f} and {masses[1]:.2f}")
+
+
+if __name__ == "__main__":
+    what, *arguments = sys.argv[1:]
+    {"episodes": episodes, "report": report, "film": film}[what](*arguments)
