@@ -88,7 +88,8 @@ def film(episode, seed=16, file="docs/pictures/acrobot.gif"):
     """An episode in Gymnasium's pictures, beside the belief about the masses as it narrows."""
     from PIL import Image
 
-    from pomdplite.views.mpl import new_figure, pixels
+    from pomdplite.views.mpl import new_figure
+    from pomdplite.views.pictures import pixels
 
     world, frames, beliefs = pl.make_world("acrobot", pl.Acrobot()), [], []
     planner = planner_for("pomdp-lite", ())
@@ -108,10 +109,12 @@ def film(episode, seed=16, file="docs/pictures/acrobot.gif"):
         view.set_title(f"step {t + 1}", fontsize=9)
         for link, axes in enumerate(marks):
             mean, low, high = beliefs[: t + 1, link].T
-            axes.fill_between(range(t + 1), low, high, color="#9dbfe6")
-            axes.plot(mean, color="#1f5fbf")
+            axes.vlines(1 + np.arange(t + 1), low, high, color="#9dbfe6", lw=3)
+            axes.plot(1 + np.arange(t + 1), mean, color="#1f5fbf", marker=".", ms=3)
             axes.axhline(masses[link], color="#454b57", ls="--", lw=1)
-            axes.set(xlim=(0, played.steps), ylim=(0.4, 1.8), ylabel=f"mass {link + 1}")
+            axes.set(xscale="log", xlim=(0.8, 1.2 * played.steps), ylim=(0.4, 1.8), ylabel=f"mass {link + 1}")
+            axes.minorticks_off()
+            axes.set(xticks=(1, 2, 5, 10, 20, 50), xticklabels=("1", "2", "5", "10", "20", "50"))
         marks[1].set_xlabel("step")
         images.append(Image.fromarray(pixels(figure)).convert("P", palette=Image.Palette.ADAPTIVE, colors=32))
     times = [120] * (len(images) - 1) + [2500]
