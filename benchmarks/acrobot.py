@@ -1,11 +1,11 @@
 """The acrobot in Gymnasium's Acrobot-v1: POMDP-lite beside rivals, a planner that knows the masses among them.
 
-    python benchmarks/acrobot.py episodes EPISODES [SEED] [FILE] [PLANNERS]   the same episodes for every planner
-    python benchmarks/acrobot.py report [FILE]                                what FILE holds so far
-    python benchmarks/acrobot.py film EPISODE [SEED] [FILE]                   Gymnasium's pictures beside the belief
+    python benchmarks/acrobot.py episodes EPISODES [SEED] [FILE] [PLANNERS] [TIME]   the same for every planner
+    python benchmarks/acrobot.py report [FILE]                                       what FILE holds so far
+    python benchmarks/acrobot.py film EPISODE [SEED] [FILE]                          beside the belief
 
-PLANNERS is a list with commas, all of them by default. All have 0.1 s of CPU time a step. Episodes that FILE already
-holds are not played again, so that several runs, one after the other, add up.
+PLANNERS is a list with commas, all of them by default; TIME is CPU time a step, 0.1 s by default. Episodes that FILE
+already holds are not played again, so that several runs, one after the other, add up.
 """
 
 import csv
@@ -20,15 +20,15 @@ SECONDS = 0.1
 NOMINAL = 1.0  # either mass in Gymnasium's Acrobot-v1
 TOLD = "told"
 PLANNERS = (TOLD, "pomdp-lite", "mean-mdp", "nominal", "pomcpow")
-ROWS = ("planner", "seed", "episode", "mass_1", "mass_2", "steps", "success", "seconds", "slowest", "notes")
+ROWS = ("planner", "time", "seed", "episode", "mass_1", "mass_2", "steps", "success", "seconds", "slowest", "notes")
 RESULTS = "docs/results/acrobot.csv"
 
 
-def planner_for(name, masses):
+def planner_for(name, masses, seconds):
     """A planner, on the CPU's clock; masses are those of the episode."""
     model = pl.Acrobot(*{TOLD: masses, "nominal": (NOMINAL, NOMINAL)}.get(name, ()))
     kind = {"mean-mdp": pl.MeanMdp, "pomcpow": pl.Pomcpow}.get(name, pl.PomdpLite)
-    planner = kind(model, time=SECONDS)
+    planner = kind(model, time=seconds)
     planner.use_clock("cpu")
     return planner
 
@@ -48,21 +48,22 @@ def held(path):
         return list(csv.DictReader(text))
 
 
-def episodes(count, seed=16, file=RESULTS, names=""):
+def episodes(count, seed=16, file=RESULTS, names="", time=SECONDS):
     """Play episodes, one after the other with every planner."""
     path, world, planners = Path(file), pl.make_world("acrobot", pl.Acrobot()), {}
-    known = {(row["planner"], int(row["seed"]), int(row["episode"])) for row in held(path)}
+    time, seed = float(time), int(seed)
+    known = {(row["planner"], float(row["time"]), int(row["seed"]), int(row["episode"])) for row in held(path)}
     if not path.exists():
         path.write_text(",".join(ROWS) + "\n")
     for episode in range(int(count)):
         for name in names.split(",") if names else PLANNERS:
-            if (name, int(seed), episode) in known:
+            if (name, time, seed, episode) in known:
                 continue
-            world.reset(int(seed), episode)
+            world.reset(seed, episode)
             masses = float(world.theta.mass_1), float(world.theta.mass_2)
             if name == TOLD or name not in planners:
-                planners[name] = planner_for(name, masses)
-            row = name, seed, episode, *masses, *play(planners[name], world, int(seed), episode)
+                planners[name] = planner_for(name, masses, time)
+            row = name, time, seed, episode, *masses, *play(planners[name], world, seed, episode)
             with path.open("a", newline="") as text:
                 csv.writer(text, lineterminator="\n").writerow(row)
     report(file)
@@ -72,13 +73,16 @@ def report(file=RESULTS):
     """Mean steps, those of the planner that is told the masses on the same episodes, successes and times."""
     played = {}
     for row in held(Path(file)):
-        played.setdefault(row["planner"], {})[row["seed"], row["episode"]] = row
-    for name, own in played.items():
-        both = [key for key in own if key in played[TOLD]]
-        steps, told = (np.array([float(rows[key]["steps"]) for key in both]) for rows in (own, played[TOLD]))
+        played.setdefault((row["time"], row["planner"]), {})[row["seed"], row["episode"]] = row
+    for (time, name), own in sorted(played.items()):
+        known = played.get((time, TOLD), {})
+        both = [key for key in own if key in known]
+        if len(both) < 2:
+            continue
+        steps, told = (np.array([float(rows[key]["steps"]) for key in both]) for rows in (own, known))
         more, error = steps - told, 1 / np.sqrt(len(both))
-        print(f"{name:12} {len(both)} episodes: {steps.mean():.1f} ± {steps.std(ddof=1) * error:.1f} steps, at most "
-              f"{steps.max():.0f}, {more.mean():+.1f} ± {more.std(ddof=1) * error:.1f} or "
+        print(f"{time} s {name:12} {len(both)} episodes: {steps.mean():.1f} ± {steps.std(ddof=1) * error:.1f} steps, "
+              f"at most {steps.max():.0f}, {more.mean():+.1f} ± {more.std(ddof=1) * error:.1f} or "
               f"{100 * more.mean() / told.mean():+.1f} % to told; {sum(own[key]['success'] == 'True' for key in both)} "
               f"swung up, {1e3 * np.mean([float(own[key]['seconds']) for key in both]):.1f} ms a decision, at most "
               f"{1e3 * max(float(own[key]['slowest']) for key in both):.1f}")  # fmt: skip
@@ -92,7 +96,7 @@ def film(episode, seed=16, file="docs/pictures/acrobot.gif"):
     from pomdplite.views.pictures import pixels
 
     world, frames, beliefs = pl.make_world("acrobot", pl.Acrobot()), [], []
-    planner = planner_for("pomdp-lite", ())
+    planner = planner_for("pomdp-lite", (), SECONDS)
 
     def keep(step):
         beliefs.append(np.array(step.marginals))
