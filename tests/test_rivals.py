@@ -303,3 +303,39 @@ def test_despot_uses_the_upper_bound_of_a_model_whose_hidden_values_cannot_be_li
     planner.reset(1)
     low, high = planner.decide().bounds
     assert low <= high <= 25 - 5
+
+
+# ---------------------------------------------------------------------- most likely
+
+
+def test_the_most_likely_planner_opens_a_door_at_once_on_tiger():
+    """Listening is of no use to it: it opens the door away from the side that it believes in, for (10 − 100) / 2."""
+    planner = pl.MostLikely(pl.Tiger())
+    planner.reset()
+    assert planner.decide().name == "open-right" and planner.decide().value == 10.0
+    planner.update("listen", planner.state, "hear-right")
+    assert planner.decide().name == "open-left"
+    result = pl.evaluate("tiger", "most-likely", episodes=2000, seed=1)
+    assert abs(result.mean + 45) < 4 * result.stderr
+
+
+def known_q(m: Tables, theta: int, x: int) -> np.ndarray:
+    """The action values of a known θ that never changes, in a layered model: by following every branch."""
+    return np.array([
+        m.r[x, theta, a] + m.discount * sum(
+            p * (0.0 if y in m.terminal else known_q(m, theta, y)[m.legal[y]].max())
+            for y, p in enumerate(m.t[x, theta, a]) if p > 0
+        )
+        for a in range(m.t.shape[2])
+    ])  # fmt: skip
+
+
+@settings(max_examples=15)
+@given(tables(layered=True, changes=False))
+def test_the_most_likely_planner_takes_the_values_of_that_theta(m):
+    planner = pl.MostLikely(m.model())
+    planner.reset()
+    decision = planner.decide()
+    q = known_q(m, int(np.argmax(m.prior)), 0)
+    assert decision.solution.q == pytest.approx(q[decision.solution.actions], abs=1e-6)
+    assert q[decision.action] == pytest.approx(q[m.legal[0]].max(), abs=1e-5)

@@ -16,6 +16,7 @@ from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.decision import ActionValue, Decision
 from pomdplite.planners.despot.planner import Despot
 from pomdplite.planners.mean_mdp import MeanMdp
+from pomdplite.planners.most_likely import MostLikely
 from pomdplite.planners.pft_dpw.planner import PftDpw
 from pomdplite.planners.plus.planner import PomdpLitePlus
 from pomdplite.planners.pomcp.planner import Pomcp, PomcpExact
@@ -29,6 +30,7 @@ _KINDS: tuple[type[Planner], ...] = (
     PomdpLitePlus,
     MeanMdp,
     Qmdp,
+    MostLikely,
     Sarsop,
     Pomcp,
     PomcpExact,
@@ -46,6 +48,7 @@ __all__ = [
     "Decision",
     "Despot",
     "MeanMdp",
+    "MostLikely",
     "PftDpw",
     "Planner",
     "Pomcp",

@@ -78,6 +78,10 @@ class Qmdp(Planner):
         self._stream = rng.stream(seed)
 
     def _decide(self) -> Decision:
+        return self._decide_for(self.belief.joint())
+
+    def _decide_for(self, b: Floats) -> Decision:
+        """The decision for the joint values of θ weighted by b."""
         momdp, r = self.momdp, self.momdp.reachable
         state = r.find(self.s[: self.model.state.words])
         if state < 0:
@@ -85,7 +89,6 @@ class Qmdp(Planner):
                 f"{self.model.name}: the model never reaches x = ({self.view.describe(self.s)}), so QMDP has no value "
                 "for it."
             )
-        b = self.belief.joint()
         pairs = r.actions(state)
         actions, q, reward, zero = r.graph.action[pairs], *np.zeros((3, len(pairs)))
         _mean_q(momdp.arrays, self.values, b, state, pairs, self.model.discount, q, reward)
@@ -96,7 +99,7 @@ class Qmdp(Planner):
                 mean_bonus=zero, states=r.states,
             ),
             action_names=self.model.actions,
-            bounds=(-np.inf, float(b @ self.values[state])),
+            bounds=(-np.inf, float(self.belief.joint() @ self.values[state])),
         )  # fmt: skip
 
     def _break_ties(self, best: Small) -> int:
