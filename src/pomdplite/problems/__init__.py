@@ -1,6 +1,8 @@
 """The problems that ship with the library, and models from users' files."""
 
 from pomdplite.problems.acrobot.rules import Acrobot
+from pomdplite.problems.assistance.doorman import Doorman
+from pomdplite.problems.assistance.kitchen import Kitchen
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import files_loaded_once, load_maker, load_model, source_digest
 from pomdplite.problems.gouldian_finch import GouldianFinch
@@ -17,8 +19,10 @@ __all__ = [
     "PROBLEMS",
     "Acrobot",
     "Battleship",
+    "Doorman",
     "GouldianFinch",
     "Grasp",
+    "Kitchen",
     "LightDark",
     "LightDarkBins",
     "Pendulum",

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 from pomdplite.problems.acrobot.rules import LISTED, Acrobot
+from pomdplite.problems.assistance.doorman import Doorman
+from pomdplite.problems.assistance.kitchen import Kitchen
+from pomdplite.problems.assistance.kitchen_plans import generated_recipes
 from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import load_model
 from pomdplite.problems.gouldian_finch import GouldianFinch
@@ -21,6 +24,9 @@ from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
+_ROOM = (5, 4)  # of a kitchen with generated recipes
+_KITCHENS = (10, 50)  # recipes
+_KITCHEN = re.compile(r"kitchen-(\d{1,9})")
 _GENERATED = re.compile(r"(battleship|rocksample)-(\d{1,9})-(\d{1,9})(?:-(\d{1,18}))?")
 
 
@@ -39,6 +45,10 @@ def _map_maker(name: str) -> Callable[[], Model]:
 
 def _board_maker(size: int, ships: int) -> Callable[[], Model]:
     return lambda: Battleship(size, ships)
+
+
+def _kitchen_maker(recipes: int) -> Callable[[], Model]:
+    return lambda: Kitchen(generated_recipes(recipes), _ROOM)
 
 
 PROBLEMS: dict[str, ProblemEntry] = {
@@ -62,6 +72,14 @@ PROBLEMS: dict[str, ProblemEntry] = {
         )
         for size, ships in _BOARDS
     },
+    "kitchen": ProblemEntry(Kitchen, "hand ingredients to a cook whose recipe, one of 4, is hidden"),
+    **{
+        f"kitchen-{recipes}": ProblemEntry(
+            _kitchen_maker(recipes), f"the same in a larger room, with {recipes} recipes"
+        )
+        for recipes in _KITCHENS
+    },
+    "doorman": ProblemEntry(Doorman, "open doors for a person who wants one of 8 things"),
     "grasp": ProblemEntry(Grasp, "find a cup in a shelf by touch and pick it"),
     "grasp-gantry": ProblemEntry(grasp_gantry, "grasp, with the geometry of the simulated two-finger gantry"),
     "grasp-jaco": ProblemEntry(grasp_jaco, "grasp, with the geometry of the simulated Kinova Jaco"),
@@ -78,7 +96,8 @@ def is_own(name: str) -> bool:
 def make_model(name: str) -> Model:
     """Make the model of a registered problem, or load one from a file: `make_model("robot.py:Delivery")`.
 
-    Two more forms are accepted: battleship-N-K, and rocksample-N-K-SEED with rocks at random positions.
+    More forms are accepted: battleship-N-K, rocksample-N-K-SEED with rocks at random positions, and kitchen-N with N
+    generated recipes.
     """
     if is_own(name):
         return load_model(name)
@@ -90,6 +109,8 @@ def make_model(name: str) -> Model:
             return Battleship(size, count)
         if kind == "rocksample" and seed is not None:
             return RockSample(size, random_rocks(size, count, int(seed)))
+    if kitchen := _KITCHEN.fullmatch(name):
+        return _kitchen_maker(int(kitchen[1]))()
     raise UsageError(
         f"no problem {shown(name)}; choose from {', '.join(PROBLEMS)}. Refer to a model of your own as path.py:Class."
     )

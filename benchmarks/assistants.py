@@ -1,0 +1,152 @@
+"""How much of a person's effort assistants save, in the kitchens and for the doorman (docs/assistants.md).
+
+    python benchmarks/assistants.py play [EPISODES] [SEED] [FILE] [PROBLEM ...]   play what FILE does not hold
+    python benchmarks/assistants.py report [FILE]                                 the table of what FILE holds
+    python benchmarks/assistants.py bounds [PROBLEM ...]                          bounds on the least effort possible
+    python benchmarks/assistants.py picture [PROBLEM] [EPISODE] [FILE]            moments of an episode
+
+Episode i of a seed has the same goal and the same random numbers with every planner. Planners have 0.05 s of CPU time a
+step. The share saved is 1 − (actions of the person with the assistant) / (without one), over all episodes.
+"""
+
+import csv
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import pomdplite as pl
+
+SECONDS = 0.05  # of CPU time, per step
+SOLVE = 30.0  # seconds of CPU time that offline planners solve
+FILE = "docs/results/assistants.csv"
+PROBLEMS = ("doorman", "kitchen", "kitchen-10", "kitchen-50")
+ALONE = "no assistant"
+PLANNERS = {
+    ALONE: {},
+    "most-likely": {},
+    "qmdp": {},
+    "pomdp-lite": {"beta": "auto", "time": SECONDS},
+    "sarsop": {"solve_time": SOLVE},
+    "despot": {"time": SECONDS},
+    "pomdp-lite-plus": {"time": SECONDS, "solve_time": SOLVE},
+    "pomcp": {"time": SECONDS},
+}
+ROWS = ("problem", "planner", "seed", "episode", "goal", "steps", "complete", "seconds", "parameters")
+MOMENTS = 6  # of an episode in a picture
+
+
+def planner_for(name, problem):
+    """A planner for the problem, on the CPU's clock; without an assistant, it plans for a model that can only wait."""
+    model = pl.make_model(problem)
+    if name == ALONE:
+        options = {"rationality": model.rationality, "assistant": False}
+        kitchen = problem.startswith("kitchen")
+        model = pl.Kitchen(model.recipes, (model.columns, model.rows), **options) if kitchen else pl.Doorman(**options)
+        return pl.Qmdp(model)
+    planner = pl.make_planner(name, model, **PLANNERS[name])
+    planner.use_clock("cpu")
+    return planner
+
+
+def stored(file):
+    """The rows of a file."""
+    if not Path(file).exists():
+        return []
+    with Path(file).open() as text:
+        return list(csv.DictReader(text))
+
+
+def play(count=200, seed=16, file=FILE, *problems):
+    """Play the episodes that the file does not hold, planner by planner, those that do not search first."""
+    for name in PLANNERS:
+        for problem in problems or PROBLEMS:
+            known = {int(r["episode"]) for r in stored(file)
+                     if (r["problem"], r["planner"], r["seed"]) == (problem, name, str(seed))}  # fmt: skip
+            missing = [episode for episode in range(int(count)) if episode not in known]
+            if not missing:
+                continue
+            try:
+                planner = planner_for(name, problem)
+                planner.prepare()
+            except (pl.TooLargeError, pl.NotConvergingError, pl.UnsuitableError) as why:
+                print(f"{problem}, {name}: {why}", flush=True)
+                continue
+            world, began = pl.ModelWorld(planner.model), not Path(file).exists()
+            with Path(file).open("a", newline="") as text:
+                writer = csv.writer(text, lineterminator="\n")
+                if began:
+                    writer.writerow(ROWS)
+                for episode in missing:
+                    played = pl.run_episode(planner, world, int(seed), episode)
+                    used = " ".join(f"{k}={v}" for k, v in planner.parameters.items() if k in ("beta", "solve_time"))
+                    goal = planner.model.hidden.describe(world.theta).partition("=")[2]
+                    writer.writerow((problem, name, seed, episode, goal, played.steps, played.success,
+                                     f"{played.seconds:.4f}", used))  # fmt: skip
+                    text.flush()
+            print(f"{problem}, {name}: played, prepared in {planner.preparation_seconds:.0f} s", flush=True)
+    report(file)
+
+
+def saved(own, alone):
+    """The share of the effort saved, 1 − Σ own / Σ alone, and its standard error by the delta method."""
+    ratio = own.sum() / alone.sum()
+    return 1 - ratio, (own - ratio * alone).std(ddof=1) / (alone.mean() * math.sqrt(len(own)))
+
+
+def report(file=FILE):
+    """Actions of the person, the share saved, and the difference in actions to POMDP-lite on the same episodes."""
+    steps, seconds = {}, {}
+    for row in stored(file):
+        key = row["problem"], row["planner"]
+        steps.setdefault(key, {})[row["seed"], int(row["episode"])] = int(row["steps"])
+        seconds[key] = seconds.get(key, 0.0) + float(row["seconds"])
+    print(f"{'':32}{'episodes':>9}{'actions':>16}{'saved':>17}{'to pomdp-lite':>17}{'ms a step':>11}")
+    for (problem, name), own in steps.items():
+        both = [np.array([other[e] for e in own if e in other], float) if other else None
+                for other in (steps.get((problem, ALONE)), steps.get((problem, "pomdp-lite")))]  # fmt: skip
+        played = np.array(list(own.values()), float)
+        error = played.std(ddof=1) / math.sqrt(len(played))
+        text = f"{problem:14}{name:18}{len(own):9}{played.mean():9.2f} ± {error:4.2f}"
+        if both[0] is not None and len(both[0]) == len(own):
+            share, share_error = saved(played, both[0])
+            text += f"{100 * share:9.1f} ± {100 * share_error:3.1f} %"
+        if both[1] is not None and len(both[1]) == len(own):
+            more = played - both[1]
+            text += f"{more.mean():+10.2f} ± {more.std(ddof=1) / math.sqrt(len(more)):4.2f}"
+        print(f"{text}{1e3 * seconds[problem, name] / played.sum():11.2f}")
+
+
+def bounds(*problems):
+    """Bounds on the least expected number of actions, and the number without an assistant."""
+    for problem in problems or PROBLEMS:
+        print(f"{problem}: without an assistant {pl.make_model(problem).alone.mean():.3f} (exact)", flush=True)
+        for name in ("sarsop", "bayes-optimal"):
+            try:
+                planner = pl.make_planner(name, pl.make_model(problem))
+                planner.use_clock("cpu")
+                planner.reset()
+                low, high = planner.decide().bounds
+                print(f"    {name}: {-high:.3f} to {-low:.3f}", flush=True)
+            except (pl.TooLargeError, pl.NotConvergingError, pl.UnsuitableError) as why:
+                print(f"    {name}: {why}", flush=True)
+
+
+def picture(problem="kitchen", episode=0, file=None):
+    """Moments of an episode of POMDP-lite, evenly spread."""
+    from pomdplite.views.mpl import new_figure
+
+    planner, steps = planner_for("pomdp-lite", problem), []
+    pl.run_episode(planner, pl.ModelWorld(planner.model), 16, int(episode), on_step=steps.append)
+    figure = new_figure(10, 7.5)
+    chosen = np.linspace(0, len(steps) - 1, MOMENTS).round().astype(int)
+    for axes, i in zip(figure.subplots(2, MOMENTS // 2).flat, chosen, strict=True):
+        planner.model.paint(axes, steps[i].x, steps[i].marginals)
+        axes.text(0.02, 1.0, f"{i + 1}. {steps[i].decision.name}", transform=axes.transAxes, fontsize=8, weight="bold")
+    figure.savefig(file or f"docs/pictures/{problem}.png", dpi=110)
+
+
+if __name__ == "__main__":
+    what, *more = sys.argv[1:] or ["report"]
+    {"play": play, "report": report, "bounds": bounds, "picture": picture}[what](*more)
