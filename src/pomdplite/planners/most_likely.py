@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pomdplite.planners.base import TIE, Decision
+from pomdplite.planners.decision import TIE, Decision
 from pomdplite.planners.qmdp import Qmdp
 
 
