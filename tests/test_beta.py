@@ -238,12 +238,18 @@ def test_if_the_hidden_value_does_not_matter_beta_is_0_without_a_race(monkeypatc
     assert planner.choices[0] == "β = 0: knowing the hidden value would earn no more"
 
 
-def test_without_discount_a_beta_that_pays_forever_is_not_chosen(folder):
-    model = type("Undiscounted", (Doors,), {"horizon": 100})(discount=1.0)
+def test_without_discount_and_horizon_a_beta_that_pays_forever_is_not_chosen(folder):
+    model = Doors(discount=1.0)
     with pytest.raises(pl.NotConvergingError):
         prepared(model, beta=30.0)
-    chosen = pl.evaluate(model, episodes=300, seed=4)
-    assert chosen.mean > pl.evaluate(model, "mean-mdp", episodes=300, seed=4).mean - 1e-9
+    assert prepared(model).beta == 0
+
+
+def test_without_discount_a_horizon_makes_exploring_worth_something(folder):
+    """β = 0 opens a door at once, which loses 45 on average."""
+    model = type("Undiscounted", (Doors,), {"horizon": 100})(discount=1.0)
+    chosen, blind = pl.evaluate(model, episodes=300, seed=4), pl.evaluate(model, "mean-mdp", episodes=300, seed=4)
+    assert prepared(model).beta > 0 and chosen.mean > 3 and blind.mean < -20
 
 
 def test_a_race_that_runs_out_of_work_falls_back_on_the_rewards_and_says_so(monkeypatch, folder):

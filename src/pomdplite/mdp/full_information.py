@@ -24,6 +24,20 @@ def full_information_values(
     momdp: Momdp, gamma: float, *, memory: int = MEMORY, deadline: Deadline = NO_DEADLINE
 ) -> Floats:
     """V_θ(x) as [state, joint value]; the value of END, state 0, is 0."""
+    require_room(momdp, memory)
+    values = _values(momdp, every_choice(momdp), gamma, 1e-9, deadline)
+    endless = np.flatnonzero(np.isposinf(values).any(axis=1))
+    if endless.size:
+        r, name = momdp.reachable, momdp.view.model.name
+        raise NotConvergingError(
+            f"{name}: with discount {gamma:g} the value for a known θ is unbounded: a loop around "
+            f"x = ({r.view.describe(r.graph.states[endless[0]])}) earns forever. Use a discount below 1, or a horizon."
+        )
+    return values
+
+
+def require_room(momdp: Momdp, memory: int) -> None:
+    """TooLargeError if the values do not fit in so many bytes."""
     r, needed = momdp.reachable, 8 * momdp.reachable.states * momdp.values
     what = f"{momdp.view.model.name}: values for every x and θ ({r.states:,} states × {momdp.values:,} values of θ)"
     if needed > memory:
@@ -31,8 +45,12 @@ def full_information_values(
             f"{what} need {memory_limit.text(needed)}; the limit is {memory_limit.text(memory)} (memory)."
         )
     memory_limit.require(memory_limit.size(momdp) + needed, what, "use pomcp or despot")
-    first = r.graph.first
-    return _values(momdp, np.column_stack([first[:-1], first[1:]]), gamma, 1e-9, deadline)
+
+
+def every_choice(momdp: Momdp) -> Ints:
+    """The choice among all pairs of a state: choice[state, 0]:choice[state, 1]."""
+    first = momdp.reachable.graph.first
+    return np.column_stack([first[:-1], first[1:]])
 
 
 def policy_values(momdp: Momdp, pairs: Ints, gamma: float, *, deadline: Deadline = NO_DEADLINE) -> Floats:

@@ -1,6 +1,6 @@
 """How much can be earned in an episode: a bound that no planner exceeds, and a scale for the distance from it.
 
-    known  Σ_θ b(θ) V_θ(x₀), the value if θ were known
+    known  Σ_θ b(θ) V_θ(x₀), the value if θ were known; without discount, that of as many steps as an episode has
     least  the highest value at x₀ of a policy that repeats one action (the first legal one where it is illegal)
     most   the bound: `known`, or a lower one that a planner has found
 
@@ -13,11 +13,14 @@ import logging
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import full_information_values, policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp, momdp_form
+from pomdplite.mdp.undiscounted import bound_of_cut_episodes, has_cut_episodes, horizon_values
 from pomdplite.model.model import Model
 
 log = logging.getLogger("pomdplite")
@@ -84,20 +87,25 @@ def yardsticks(model: Model, *, work: int = CHEAP, deadline: Deadline = NO_DEADL
     except OutOfTimeError as why:
         log.debug("%s", why)
         return None
-    _, most = within_horizon(model, (0.0, float(momdp.prior @ values[root])), values)
+    most = float(momdp.prior @ values[root])
+    if not has_cut_episodes(model):
+        _, most = within_horizon(model, (0.0, most), values)
     return Yardsticks(most, None, most, least) if math.isfinite(most) else None
 
 
 def known_values(model: Model, work: int, deadline: Deadline) -> tuple[Momdp, Floats] | None:
     """The mixed-observability form and V_θ(x); None if that takes more than so many (x, θ, a), or does not converge.
 
-    Steps with noise have no such form. OutOfTimeError if it takes longer than it may.
+    Without discount, V_θ(x) is what as many steps earn as an episode has. Steps with noise have no such form.
+    OutOfTimeError if it takes longer than it may.
     """
     if model.compiled_form.definition.noise.count > 0:
         return None
     most = work // (max(1, model.hidden.size or 1) * len(model.actions))
     try:
         momdp = momdp_form(model, limit=most, values=work, observed=False, deadline=deadline)
+        if has_cut_episodes(model):
+            return momdp, horizon_values(momdp, model.episode_horizon, deadline=deadline)[0]
         return momdp, full_information_values(momdp, model.discount, deadline=deadline)
     except OutOfTimeError:
         raise
@@ -117,11 +125,30 @@ def within_horizon(model: Model, bounds: tuple[float, float], values: Floats) ->
     return low - weight * max(0.0, float(values.max())), high + weight * max(0.0, -float(values.min()))
 
 
+def bounds_of_episodes(
+    momdp: Momdp, discount: float, bounds: tuple[float, float], values: Floats
+) -> tuple[float, float]:
+    """Bounds on the value of an episode, given those of a planner that plans with this discount, without a horizon.
+
+    Where it is not the model's, they say nothing about episodes, and only knowing θ gives a bound.
+    """
+    model = momdp.view.model
+    low, high = within_horizon(model, bounds, values)
+    if not has_cut_episodes(model):
+        return low, high
+    return low if discount == model.discount else -math.inf, bound_of_cut_episodes(momdp)
+
+
 def _least(momdp: Momdp, root: int, deadline: Deadline) -> float | None:
-    found = []
-    for action in range(len(momdp.view.model.actions)):
+    found, model = [], momdp.view.model
+    for action in range(len(model.actions)):
+        pairs = repeated_action(momdp, action)
         try:
-            values = policy_values(momdp, repeated_action(momdp, action), momdp.view.model.discount, deadline=deadline)
+            if has_cut_episodes(model):
+                choice = np.column_stack([pairs, pairs + 1])
+                values, _ = horizon_values(momdp, model.episode_horizon, choice, deadline=deadline)
+            else:
+                values = policy_values(momdp, pairs, model.discount, deadline=deadline)
         except NotConvergingError as why:
             log.debug("%s", why)
             continue

@@ -42,6 +42,7 @@ class Planner(Storable):
 
     budget: Budget | None = None  # per step, deciding and updating together, for planners that search
     stand_in: str | None = None  # the title of the planner that decides in its place, if it cannot
+    discount: float | None = None  # that a prepared planner without a clock plans with (mdp/undiscounted.py)
     deterministic: bool = False  # whether state and belief determine the decision, so that it can be cached
 
     def __init__(self, model: Model, solve_time: float = SOLVE_SECONDS) -> None:
@@ -254,9 +255,17 @@ class Planner(Storable):
     def choices(self) -> tuple[str, ...]:
         """What a prepared planner uses, in words: the budget of one that searches, and whether it is the default."""
         if self.budget is None:
-            return ()
+            return self._said_of_discount
         default = self.budget.simulations is None and self.parameters.get("time") is None
-        return (f"{self.budget}{', the default' if default else ''}",)
+        return (f"{self.budget}{', the default' if default else ''}", *self._said_of_discount)
+
+    @property
+    def _said_of_discount(self) -> tuple[str, ...]:
+        """That the planner plans with another discount than the model's, and why."""
+        if self.discount in (None, self.model.discount):
+            return ()
+        why = f"since the model's is {self.model.discount:g} and its horizon {self.model.episode_horizon:,}"
+        return (f"plans with γ = {self.discount:.4g}, {why}",)
 
     @property
     def value_bounds(self) -> tuple[float, float] | None:

@@ -33,6 +33,7 @@ from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.search.drawn.solver import WideningSolver
 from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
+from pomdplite.mdp.undiscounted import planning_discount
 from pomdplite.mdp.yardsticks import known_values
 from pomdplite.model.compiled import KernelView
 from pomdplite.planners.race import (
@@ -206,7 +207,7 @@ def _path(belief: Belief, solver: MdpSolver) -> Path | None:
         uses += [search.tree, search.parameters.c, search.parameters.search_depth]
     if isinstance(search, WideningSolver):
         uses += search.parameters._replace(beta=0.0)
-    depends = repr((_VERSION, digest, float(model.discount), model.episode_horizon, uses))
+    depends = repr((_VERSION, digest, planning_discount(model), model.episode_horizon, uses))
     return folder / f"beta_{hashlib.sha256(depends.encode()).hexdigest()[:32]}.json"
 
 

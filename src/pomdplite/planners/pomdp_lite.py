@@ -29,6 +29,7 @@ from pomdplite.mdp.reward_range import reward_range
 from pomdplite.mdp.search.drawn.solver import WideningSolver
 from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
+from pomdplite.mdp.undiscounted import planning_discount
 from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.grid import declared_grid
@@ -72,6 +73,7 @@ class PomdpLite(Planner):
 
     title: ClassVar[str] = "pomdp-lite"
     computed_kinds: ClassVar[Mapping[str, str]] = {"origin": "U"}
+    discount: float
 
     def __init__(
         self,
@@ -124,6 +126,7 @@ class PomdpLite(Planner):
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
+        self.discount = planning_discount(self.model)
         self.solver = self._make_solver(self.beta or 0.0)
         if self.beta is None:
             self.beta, self._beta_origin = automatic_beta(self.belief, self.solver, self._deadline, self.now)
@@ -139,10 +142,12 @@ class PomdpLite(Planner):
     @property
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
-        solving = ("value iteration",) if isinstance(self.solver, ExactSolver | PopulationSolver) else super().choices
+        exact = ("value iteration", *self._said_of_discount)
+        solving = exact if isinstance(self.solver, ExactSolver | PopulationSolver) else super().choices
         if isinstance(self.solver, GridSolver):
             limits = solving if self.sims is None else ()  # there are no simulations to count
             solving = (f"value iteration on a grid of {self.solver.shape} points", *limits)
+            solving += () if limits else self._said_of_discount
         if self._not_exact:
             solving = (*solving, f"searches, since {self._not_exact}")
         return (f"β = {self.chosen_beta}", *solving)
@@ -172,7 +177,7 @@ class PomdpLite(Planner):
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "grid":
             return self._grid_solver(beta, POINT_LIMIT)
-        if self.solver_name == "auto" and declared_grid(self.model) is not None and self.model.discount < 1:
+        if self.solver_name == "auto" and declared_grid(self.model) is not None and self.discount < 1:
             work = len(self.model.actions) * work_of_step(self.view)
             work *= 1 if self.model.compiled_form.compiled else _SLOWER
             try:
@@ -181,7 +186,7 @@ class PomdpLite(Planner):
                 self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
         if self.view.real:
             self._not_exact = self._not_exact or f"it has {self.view.real}"
-            return WideningSolver(self.view, self.model.discount, beta, **self._search_parameters())
+            return WideningSolver(self.view, self.discount, beta, **self._search_parameters())
         if self.solver_name == "exact":
             try:
                 return self._exact_solver(beta, None, self._deadline)
@@ -200,14 +205,14 @@ class PomdpLite(Planner):
         if self.view.listed:
             limit = int(min(self.limit, _PAIRS_PER_SECOND * most / actions))
             found = ExactSolver(
-                self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit,
+                self.view, self.discount, beta, tolerance=self.tolerance, limit=limit,
                 numbers=_NUMBERS_PER_SECOND * most, deadline=deadline,
             )  # fmt: skip
             found.reset(self.belief.probabilities, 0)
             return found
         steps = min(_PARTICLE_STEPS, _STEPS_PER_SECOND * most)
         limit = int(min(self.limit, steps / (actions * (len(self.belief.probabilities) - 1))))
-        solver = PopulationSolver(self.view, self.model.discount, beta, tolerance=self.tolerance, limit=limit)
+        solver = PopulationSolver(self.view, self.discount, beta, tolerance=self.tolerance, limit=limit)
         solver.solve(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         if seconds is not None:
             solver.otherwise = self._uct_solver(beta)  # later particles may reach more states
@@ -215,9 +220,7 @@ class PomdpLite(Planner):
 
     def _grid_solver(self, beta: float, limit: int) -> GridSolver:
         """Value iteration on a grid, with the values for the prior; TooLargeError if there are more points."""
-        found = GridSolver(
-            self.view, self.model.discount, beta, budget=self.budget, tolerance=self.tolerance, limit=limit
-        )
+        found = GridSolver(self.view, self.discount, beta, budget=self.budget, tolerance=self.tolerance, limit=limit)
         self._solve_grid(found)
         return found
 
@@ -226,7 +229,7 @@ class PomdpLite(Planner):
 
     def _uct_solver(self, beta: float) -> UctSolver:
         tree, parameters = self.solver_name == "uct-tree", self._search_parameters()
-        return UctSolver(self.view, self.model.discount, beta, tree=tree, **parameters)
+        return UctSolver(self.view, self.discount, beta, tree=tree, **parameters)
 
     def _search_parameters(self) -> dict[str, Any]:
         """What both searches take."""

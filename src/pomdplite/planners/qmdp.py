@@ -7,6 +7,7 @@ To QMDP information has no value, so actions that only inform tie, and its perfo
 by default the most informative action is taken, which performs best; alternatively a random one.
 """
 
+import logging
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,15 +15,18 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs import ExactBelief, exact_belief
 from pomdplite.compile.jit import Floats, Ints, Small, kernel
-from pomdplite.errors import UnsuitableError, UsageError
-from pomdplite.mdp.budget import SOLVE_SECONDS
-from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values
+from pomdplite.errors import TooLargeError, UnsuitableError, UsageError
+from pomdplite.mdp.budget import SOLVE_SECONDS, OutOfTimeError
+from pomdplite.mdp.full_information import MEMORY, full_information_q, full_information_values, require_room
 from pomdplite.mdp.momdp import MomdpArrays, momdp_form
 from pomdplite.mdp.solution import Solution
-from pomdplite.mdp.yardsticks import within_horizon
+from pomdplite.mdp.undiscounted import has_cut_episodes, horizon_values, planning_discount
+from pomdplite.mdp.yardsticks import bounds_of_episodes
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Planner
 from pomdplite.planners.decision import Decision, best_actions
+
+log = logging.getLogger("pomdplite")
 
 TIES = ("informative", "random")
 
@@ -58,20 +62,34 @@ class Qmdp(Planner):
         return {"ties": self.ties, "memory": self.memory, "solve_time": self.solve_time}
 
     belief: ExactBelief
+    discount: float
 
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.momdp = momdp_form(self.model, deadline=self._deadline)
         self.belief = exact_belief(self.view)
-        self.values = full_information_values(
-            self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
-        )
+        self.discount, self.values = self._known_values()
+
+    def _known_values(self) -> tuple[float, Floats]:
+        """γ and V_θ(x); without discount, what can be earned in the rest of an episode after its first step."""
+        model, memory = self.model, int(self.memory * 1e9)
+        if has_cut_episodes(model):
+            require_room(self.momdp, memory)
+            try:
+                later = max(1, model.episode_horizon - 1)
+                return model.discount, horizon_values(self.momdp, later, deadline=self._deadline)[0]
+            except OutOfTimeError:
+                raise
+            except TooLargeError as why:
+                log.debug("%s", why)
+        discount = planning_discount(model)
+        return discount, full_information_values(self.momdp, discount, memory=memory, deadline=self._deadline)
 
     @property
     def value_bounds(self) -> tuple[float, float]:
         """No lower bound, and the full-information upper bound."""
         known = float(self.momdp.prior @ self.values[self.momdp.reachable.find(self.momdp.view.root())])
-        return within_horizon(self.model, (-np.inf, known), self.values)
+        return bounds_of_episodes(self.momdp, self.discount, (-np.inf, known), self.values)
 
     def _begin(self, seed: int) -> None:
         """Start the stream that breaks ties."""
@@ -91,7 +109,7 @@ class Qmdp(Planner):
             )
         pairs = r.actions(state)
         actions, q, reward, zero = r.graph.action[pairs], *np.zeros((3, len(pairs)))
-        _mean_q(momdp.arrays, self.values, b, state, pairs, self.model.discount, q, reward)
+        _mean_q(momdp.arrays, self.values, b, state, pairs, self.discount, q, reward)
         return Decision(
             action=self._break_ties(best_actions(actions, q)),
             solution=Solution(

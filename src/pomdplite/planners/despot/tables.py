@@ -10,12 +10,13 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Floats, Ints
-from pomdplite.errors import TooLargeError
+from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import MEMORY, full_information_values, policy_values, repeated_action
 from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.undiscounted import has_cut_episodes, horizon_values
 from pomdplite.mdp.value_table import ValueTable, empty_value_table, value_table
 from pomdplite.model.model import Model
 
@@ -35,7 +36,7 @@ def bound_tables(model: Model, deadline: Deadline) -> BoundTables:
     """The tables of a model, empty if they do not fit."""
     try:
         momdp = momdp_form(model, limit=_STATE_LIMIT, deadline=deadline)
-        values = full_information_values(momdp, model.discount, deadline=deadline)
+        values = _known_values(momdp, deadline)
     except OutOfTimeError:
         raise
     except TooLargeError:
@@ -48,6 +49,17 @@ def bound_tables(model: Model, deadline: Deadline) -> BoundTables:
         for policy, pairs in enumerate(policies):
             default[policy] = policy_values(momdp, pairs, model.discount, deadline=deadline)
     return BoundTables(known=value_table(momdp, values), default=default, largest_reward=0.0)
+
+
+def _known_values(momdp: Momdp, deadline: Deadline) -> Floats:
+    """V_θ(x). Where it is not finite without discount, the most that up to H steps earn: no fewer of them earn more."""
+    model = momdp.view.model
+    try:
+        return full_information_values(momdp, model.discount, deadline=deadline)
+    except NotConvergingError:
+        if not has_cut_episodes(model):
+            raise
+        return horizon_values(momdp, model.episode_horizon, deadline=deadline)[1]
 
 
 def _empty_tables(model: Model, deadline: Deadline) -> BoundTables:

@@ -75,7 +75,7 @@ class LitePaths:
         episode = len(self._returns[beta])  # each β meets the same hidden values and the same noise
         hidden, noise = (rng.stream(_SEED, episode, rng.PATHS, purpose) for purpose in (rng.HIDDEN, rng.WORLD))
         theta = to_words(model.hidden.dtype, belief.sample(hidden)).reshape(1, -1)
-        path, total, weight = list[Visit](), 0.0, 1.0
+        path, total, weight, gamma = list[Visit](), 0.0, 1.0, base.discount
         for _ in range(model.episode_horizon):
             path.append(Visit(base._x, belief._present()))
             a = base.decide().action
@@ -83,7 +83,7 @@ class LitePaths:
             x = base._x.reshape(1, -1)
             i, o, _ = simulate(kernel_model, x, theta, a, rng.uniform(noise), rng.uniform(noise), self._buffer)
             base.view.raise_fault()
-            y, theta, weight = self._buffer.y[i].copy(), self._buffer.theta.copy(), weight * model.discount
+            y, theta, weight = self._buffer.y[i].copy(), self._buffer.theta.copy(), weight * gamma
             if abi.terminal(kernel_model, y.reshape(1, -1), 0) or weight < _LITTLE:
                 break
             base._advance(a, y, o)

@@ -22,7 +22,8 @@ from pomdplite.mdp.budget import Budget, Deadline, OutOfTimeError
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.mdp.reachable import build
-from pomdplite.mdp.yardsticks import within_horizon
+from pomdplite.mdp.undiscounted import planning_discount
+from pomdplite.mdp.yardsticks import bounds_of_episodes
 from pomdplite.model.hidden_table import JOINT_LIMIT
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden
@@ -65,6 +66,7 @@ class PomdpLitePlus(Planner):
     computed_kinds: ClassVar[Mapping[str, str]] = {**KINDS, "components": "i4"}
 
     belief: Belief
+    discount: float
     progress: Callable[[SolveProgress], None] | None = None  # called about once a second while solving
 
     def __init__(
@@ -101,7 +103,7 @@ class PomdpLitePlus(Planner):
         """V̲ and V̄ before the first step, for episodes that end at the model's horizon."""
         if self._base is not None or self._left_out:
             return None
-        return within_horizon(self.model, self._bounds, self._grouped.corner)
+        return bounds_of_episodes(self.momdp, self.discount, self._bounds, self._grouped.corner)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -130,10 +132,11 @@ class PomdpLitePlus(Planner):
         self._refuse_unlisted()
         lite = LitePaths(self)
         self.momdp = self._momdp(lite)
+        self.discount = planning_discount(self.model)
         corner = full_information_values(
-            self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
+            self.momdp, self.discount, memory=int(self.memory * 1e9), deadline=self._deadline
         )
-        self._grouped = group_outcomes(self.momdp, corner, self.model.discount, merge=True)
+        self._grouped = group_outcomes(self.momdp, corner, self.discount, merge=True)
         if self._given:
             known, self._bounds = from_arrays(self._given, self._given_by, self.momdp, self._grouped)
             self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline, known)

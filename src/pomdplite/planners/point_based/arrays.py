@@ -6,6 +6,7 @@ import numpy as np
 
 from pomdplite.errors import UsageError
 from pomdplite.mdp.momdp import Momdp
+from pomdplite.mdp.undiscounted import planning_discount
 from pomdplite.planners.files import Computed
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
 from pomdplite.planners.point_based.vectors import AlphaVectors, add_vector, allocate_vectors
@@ -37,7 +38,7 @@ def fingerprint(momdp: Momdp) -> str:
         numbers.update(np.ascontiguousarray(array).tobytes())
     for rounded in (momdp.prior, *(array for step in range(steps) for array in reachable.likelihood(step))):
         numbers.update((rounded.ravel().astype(np.float32) + np.float32(0)).tobytes())  # -0 becomes 0
-    discount = momdp.view.model.discount
+    discount = planning_discount(momdp.view.model)
     return f"{reachable.states} states, {momdp.values} values of θ, discount {discount!r}, {numbers.hexdigest()}"
 
 

@@ -14,7 +14,8 @@ from pomdplite.errors import UnsuitableError, UsageError, shown
 from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
-from pomdplite.mdp.yardsticks import within_horizon
+from pomdplite.mdp.undiscounted import planning_discount
+from pomdplite.mdp.yardsticks import bounds_of_episodes
 from pomdplite.model.model import Model
 from pomdplite.planners.base import Planner
 from pomdplite.planners.decision import Decision
@@ -46,6 +47,7 @@ class Sarsop(Planner):
     deterministic = True
 
     belief: ExactBelief
+    discount: float
     progress: Callable[[SolveProgress], None] | None = None  # called about once a second while solving
 
     def __init__(
@@ -81,7 +83,7 @@ class Sarsop(Planner):
     @property
     def value_bounds(self) -> tuple[float, float]:
         """V̲ and V̄, for episodes that end at the model's horizon."""
-        return within_horizon(self.model, self._bounds, self._grouped.corner)
+        return bounds_of_episodes(self.momdp, self.discount, self._bounds, self._grouped.corner)
 
     @property
     def vectors(self) -> Floats:
@@ -98,10 +100,11 @@ class Sarsop(Planner):
         self.momdp = momdp_form(self.model, deadline=self._deadline)
         self.view = self.model.compiled_form.kernel_view()
         self.belief = exact_belief(self.view)
+        self.discount = planning_discount(self.model)
         corner = full_information_values(
-            self.momdp, self.model.discount, memory=int(self.memory * 1e9), deadline=self._deadline
+            self.momdp, self.discount, memory=int(self.memory * 1e9), deadline=self._deadline
         )
-        self._grouped = group_outcomes(self.momdp, corner, self.model.discount)
+        self._grouped = group_outcomes(self.momdp, corner, self.discount)
         self._tree = allocate_tree(self._grouped, 1)
         if self.policy is not None and not self._given:
             self._given, self._given_by = self._read(Path(self.policy)), self.policy
