@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 import pytest
+from problem_names import problem_names
 
 import pomdplite as pl
 from pomdplite.checking import model as checking
-from pomdplite.problems import PROBLEMS
 
 
 def findings(base=pl.Tiger, *args, compiled=False, **functions) -> str:
@@ -19,12 +19,10 @@ def findings(base=pl.Tiger, *args, compiled=False, **functions) -> str:
     return str(report)
 
 
-SLOW = {"battleship-10-5", "battleship-15-7"}  # their moves are tested on many boards
+MANY_MOVES = frozenset({"battleship-10-5"})  # its moves are tested on many boards
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PROBLEMS]
-)
+@pytest.mark.parametrize("name", problem_names(slow=MANY_MOVES))
 def test_the_shipped_problems_have_no_mistakes(name):
     report = pl.check_model(pl.make_model(name), states=60, calls=1500)
     assert report.ok and not report.findings and report.states > 0

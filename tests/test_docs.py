@@ -1,9 +1,10 @@
 """The code in the documentation, the examples and the benchmarks runs as it stands."""
 
+import contextlib
+import io
 import re
 import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import pomdplite as pl
+from pomdplite.cli.main import execute
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,9 +37,10 @@ def run_blocks(page: str, folder: Path, monkeypatch) -> dict:
         elif language == "console":
             for line in text.splitlines():
                 assert line.startswith("$ pomdplite "), line
-                command = [sys.executable, "-m", "pomdplite.cli", *shlex.split(line.removeprefix("$ pomdplite "))]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                    code = execute(shlex.split(line.removeprefix("$ pomdplite ")))
+                assert code == 0, f"{line}\n{said.getvalue()}"
     return scope
 
 
