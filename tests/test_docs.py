@@ -103,6 +103,14 @@ def test_the_page_about_plans(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count("listen\n") == 2
 
 
+@pytest.mark.parametrize("page", ["docs/preference.md", "docs/adaptive-management.md"])
+def test_the_pages_about_a_person_and_about_rival_models(page, tmp_path, monkeypatch, capsys):
+    """They show what their code prints."""
+    run_blocks(page, tmp_path, monkeypatch)
+    (shown,) = re.findall(r"^```python\n.*?^```\n\n```\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    assert shown in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_the_examples_of_which_planner_when(monkeypatch, capsys):
     """Every planner of the page's tables plays or says why it cannot; the page shows the script's rows."""

@@ -86,16 +86,16 @@ class GouldianFinch(Model):
             best = max(chance for chance, _ in expected)
             axes.text(float(p) + 0.02, expert, f"{100 * p:.0f} %", va="center", fontsize=8)
             for column, (chance, _) in enumerate(expected):
-                axes.text(1.3 + 0.22 * column, expert, f"{chance:.2f}", ha="center", va="center", fontsize=8,
+                axes.text(1.35 + 0.3 * column, expert, f"{chance:.2f}", ha="center", va="center", fontsize=8,
                           weight="bold" if chance == best else "normal")  # fmt: skip
         for column, name in enumerate(("nothing", "fire and\ngrazing", "cats", "nest\nboxes")):
-            axes.text(1.3 + 0.22 * column, -0.55, name, ha="center", va="bottom", fontsize=7)
-        axes.text(1.63, 3.55, "P(high next year)", ha="center", va="top", fontsize=8)
+            axes.text(1.35 + 0.3 * column, -0.55, name, ha="center", va="bottom", fontsize=7)
+        axes.text(1.8, 3.55, "P(high next year)", ha="center", va="top", fontsize=8)
         axes.text(0.5, -0.65, f"persistence {('low', 'high')[here]}", ha="center", va="bottom", fontsize=10,
                   weight="bold", color=_GREEN if here == HIGH else _RED)  # fmt: skip
-        axes.set(xlim=(0, 2.1), ylim=(3.8, -1.1), xticks=(0, 0.5, 1), yticks=range(len(EXPERTS)), xlabel="belief")
+        axes.set(xlim=(0, 2.4), ylim=(3.8, -1.1), xticks=(0, 0.5, 1), yticks=range(len(EXPERTS)), xlabel="belief")
         axes.set_yticklabels(EXPERTS)
-        axes.xaxis.set_label_coords(0.24, -0.1)
+        axes.xaxis.set_label_coords(0.21, -0.1)
         for side in ("top", "right", "bottom"):
             axes.spines[side].set_visible(False)
 

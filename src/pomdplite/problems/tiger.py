@@ -73,6 +73,6 @@ class Tiger(Model):
             axes.add_patch(Rectangle((side * 1.2, 0), 1, 2, facecolor=color, edgecolor="black", lw=2))
             opened = " (open)" if x.opened == side + 1 else ""
             axes.text(side * 1.2 + 0.5, 1, f"{('left', 'right')[side]}{opened}\ntiger {100 * p:.1f} %",
-                      ha="center", va="center", fontsize=12)  # fmt: skip
+                      ha="center", va="center", fontsize=12, color="black" if 0.1 < p < 0.9 else "white")  # fmt: skip
         axes.set(xlim=(-0.2, 2.4), ylim=(-0.2, 2.2), aspect="equal")
         axes.axis("off")
