@@ -45,12 +45,11 @@ def paint_doors(model: "Doorman", axes: Any, x: Any, marginals: list[Floats]) ->
             if model.neighbour[cell, d] >= 0:
                 opened = cell == x.cell and x.door == d + 1
                 _door(axes, column + 0.5 * right, -row - 0.5 * down, down != 0, opened)
-    for (name, (column, row)), p in zip(model.resources.items(), marginals[0], strict=True):
-        axes.text(column, -row + 0.2, name, ha="center", va="center", fontsize=7, color=DARK)
-        axes.text(column, -row - 0.25, f"{100 * float(p):.0f}%", ha="center", va="center", fontsize=6, color=BLUE)
+    for name, (column, row) in model.resources.items():
+        axes.text(column, -row + 0.3, name, ha="center", va="center", fontsize=7, color=DARK, zorder=7)
     row, column = divmod(int(x.cell), size)
-    axes.add_patch(Circle((column, -row), 0.26, color=BLUE, zorder=5, alpha=0.85))
-    axes.text(column, -row, "P", ha="center", va="center", fontsize=7, color="white", zorder=6)
+    axes.add_patch(Circle((column, -row - 0.12), 0.24, color=BLUE, zorder=5))
+    axes.text(column, -row - 0.12, "P", ha="center", va="center", fontsize=7, color="white", zorder=6)
     axes.set(xlim=(-0.7, size - 0.3), ylim=(-size - 3.2, 0.7), aspect="equal")
     axes.axis("off")
     paint_bars(axes.inset_axes((0.2, 0.02, 0.75, 0.24), facecolor=PALE), tuple(model.resources), marginals[0])
