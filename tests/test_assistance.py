@@ -222,7 +222,7 @@ def test_impossible_rooms_are_refused(make, message):
 def test_drawings_show_the_room_what_is_where_and_the_belief(kitchen, doorman):
     x = kitchen.state_record(dict(cell=2, open=1, hand=2, hatch=4, bowl=0b100, begun=True, done=False))
     drawn = kitchen.draw(x, [np.array([0.75, 0.25, 0.0, 0.0])])
-    assert "[flour]" in drawn and "C –" in drawn  # the egg of this container is in his hand
+    assert "[flour]" in drawn and "C –" in drawn and "bowl A" in drawn  # the egg of this container is in his hand
     assert "bowl: milk   cook: egg   hatch: butter" in drawn
     assert f"pancakes    {'█' * 18}{' ' * 8} 75.0 %" in drawn
     x = doorman.state_record(dict(cell=24, door="east", begun=True, done=False))

@@ -30,12 +30,13 @@ def _holding(model: "Kitchen", x: Any) -> list[tuple[str, str]]:
 
 
 def draw_kitchen(model: "Kitchen", x: Any, marginals: list[Floats]) -> str:
-    """Draw the room with the cook as C, what he, the bowl and the hatch of the assistant hold, and the belief."""
+    """Draw the room with the cook as C and the assistant as A, what he, the bowl and the hatch hold, and the belief."""
     width = max(map(len, model.ingredients)) + 6
     lines = []
     for row in range(model.rows):
         cells = range(row * model.columns, (row + 1) * model.columns)
-        texts = [f"C {_label(model, x, cell)}" if cell == x.cell else _label(model, x, cell) for cell in cells]
+        labels = [_label(model, x, cell).replace("bowl", "bowl A") for cell in cells]
+        texts = [f"C {text}" if cell == x.cell else text for cell, text in zip(cells, labels, strict=True)]
         lines.append("".join(text.center(width) for text in texts).rstrip())
     held = "   ".join(f"{where}: {what}" for where, what in _holding(model, x))
     if x.done:
