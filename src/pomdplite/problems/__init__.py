@@ -7,6 +7,7 @@ from pomdplite.problems.battleship.rules import Battleship
 from pomdplite.problems.from_file import files_loaded_once, load_maker, load_model, source_digest
 from pomdplite.problems.gouldian_finch import GouldianFinch
 from pomdplite.problems.grasp.rules import Grasp
+from pomdplite.problems.intersection.rules import Intersection
 from pomdplite.problems.light_dark.bins import LightDarkBins
 from pomdplite.problems.light_dark.rules import LightDark
 from pomdplite.problems.pendulum import Pendulum
@@ -22,6 +23,7 @@ __all__ = [
     "Doorman",
     "GouldianFinch",
     "Grasp",
+    "Intersection",
     "Kitchen",
     "LightDark",
     "LightDarkBins",

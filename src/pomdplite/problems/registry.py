@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
@@ -15,6 +16,7 @@ from pomdplite.problems.from_file import load_model
 from pomdplite.problems.gouldian_finch import GouldianFinch
 from pomdplite.problems.grasp.robots import grasp_gantry, grasp_jaco
 from pomdplite.problems.grasp.rules import Grasp
+from pomdplite.problems.intersection.rules import Intersection
 from pomdplite.problems.light_dark.bins import LightDarkBins
 from pomdplite.problems.light_dark.rules import LightDark
 from pomdplite.problems.pendulum import Pendulum
@@ -80,6 +82,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
         for recipes in _KITCHENS
     },
     "doorman": ProblemEntry(Doorman, "open doors for a person who wants one of 8 things"),
+    "intersection": ProblemEntry(Intersection, "cross an intersection: is the other driver one who yields?"),
+    "intersection-2": ProblemEntry(partial(Intersection, 2), "cross an intersection, with a car from either side"),
     "grasp": ProblemEntry(Grasp, "find a cup in a shelf by touch and pick it"),
     "grasp-gantry": ProblemEntry(grasp_gantry, "grasp, with the geometry of the simulated two-finger gantry"),
     "grasp-jaco": ProblemEntry(grasp_jaco, "grasp, with the geometry of the simulated Kinova Jaco"),

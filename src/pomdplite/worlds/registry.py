@@ -11,6 +11,7 @@ from pomdplite.worlds.base import World
 from pomdplite.worlds.grasp.gantry import GantryWorld
 from pomdplite.worlds.grasp.jaco import JacoWorld
 from pomdplite.worlds.grasp.world import require_grasp
+from pomdplite.worlds.intersection.world import highway, require_intersection
 from pomdplite.worlds.model import ModelWorld
 
 WorldMaker = str | Callable[[Model], World]  # a world's name, or a callable such as its class that makes it
@@ -35,6 +36,9 @@ WORLDS: dict[str, WorldEntry] = {
     "model": WorldEntry(ModelWorld, "the model itself"),
     "gantry": WorldEntry(
         GantryWorld, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}, require_grasp
+    ),
+    "highway": WorldEntry(
+        highway, "the intersection in highway-env, with drivers of its own", check=require_intersection
     ),
     "jaco": WorldEntry(
         JacoWorld, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}, require_grasp

@@ -1,0 +1,1 @@
+"""An uncontrolled intersection: the types of the other drivers are hidden."""
