@@ -50,6 +50,10 @@ class Grid:
     def __repr__(self) -> str:
         return f"Grid({', '.join(f'{name}={given!r}' for name, given in self.ranges.items())})"
 
+    def coarser(self, most: int) -> "Grid":
+        """The same ranges with at most so many points each."""
+        return Grid(**{name: (low, high, min(points, most)) for name, (low, high, points) in self.ranges.items()})
+
     def axes(self, state: State, owner: str) -> list[Axis]:
         """The points along each number of a state; ModelError if they do not fit it. owner: the model, in messages."""
         names, found = state.dtype.names or (), list[Axis]()

@@ -22,6 +22,7 @@ from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadline
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.grid.drawing import work_of_step
+from pomdplite.mdp.grid.points import PointValues
 from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
@@ -45,6 +46,8 @@ _STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for
 _PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
 _GRID_WORK_PER_SECOND = 25e6  # (outcome, θ) of steps from grid points that are computed per second, likewise
 _SLOWER = 100  # a model that Python runs
+# A grid for leaves: seconds to solve it, its points in all and along a field, and the fewest that are of use.
+_LEAF_SECONDS, _LEAF_POINTS, _LEAF_SIDE, _FEWEST_LEAF_SIDE = 2.0, 100_000, 21, 5
 _NUMBERS_PER_SECOND = 200e6  # numbers of distinct steps that it averages over a belief per second, likewise
 
 
@@ -58,7 +61,8 @@ class PomdpLite(Planner):
                   otherwise uct; `choices` says why. Where steps have noise or observations are readings, "auto" and
                   "uct" draw outcomes and widen (mdp/search/drawn/), and "exact" and "uct-tree" are refused.
                   "grid": value iteration on the points of the model's `grid`; "auto" takes it if there is one and its
-                  points fit the step's budget.
+                  points fit the step's budget. A search with drawn outcomes values its leaves on a coarse version of
+                  that grid, unless the model has a heuristic.
                   For a Population, "exact" means exact for the belief's particles
     time          time per step, in seconds; 0.1 by default
     sims          simulations per step, instead of time; the result then depends on the seed alone. On a grid, values
@@ -100,6 +104,7 @@ class PomdpLite(Planner):
         self.beta: float | None = None  # until it is chosen
         self._beta_origin = ""
         self._not_exact = ""  # why "auto" searches
+        self._leaf_shape = ""  # of the grid that values the leaves of a search
         if not isinstance(beta, str | None):
             self.beta, self._beta_origin = beta, origin
         if search_depth is not None and search_depth < 1:
@@ -148,6 +153,8 @@ class PomdpLite(Planner):
             limits = solving if self.sims is None else ()  # there are no simulations to count
             solving = (f"value iteration on a grid of {self.solver.shape} points", *limits)
             solving += () if limits else self._said_of_discount
+        if self._leaf_shape:
+            solving = (*solving, f"leaves valued on a grid of {self._leaf_shape} points")
         if self._not_exact:
             solving = (*solving, f"searches, since {self._not_exact}")
         return (f"β = {self.chosen_beta}", *solving)
@@ -186,7 +193,9 @@ class PomdpLite(Planner):
                 self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
         if self.view.real:
             self._not_exact = self._not_exact or f"it has {self.view.real}"
-            return WideningSolver(self.view, self.discount, beta, **self._search_parameters())
+            return WideningSolver(
+                self.view, self.discount, beta, leaves=self._leaf_values(), **self._search_parameters()
+            )
         if self.solver_name == "exact":
             try:
                 return self._exact_solver(beta, None, self._deadline)
@@ -226,6 +235,32 @@ class PomdpLite(Planner):
 
     def _solve_grid(self, solver: GridSolver) -> None:
         solver.prepare(self.belief.kernel_model, self.view.root(), self.belief.probabilities, self._deadline)
+
+    def _leaf_values(self) -> PointValues | None:
+        """Values of new leaves of a search: of the mean MDP under the prior, on a coarse version of the model's grid.
+
+        None if the model has a heuristic of its own, or no grid that is solved in about two seconds.
+        """
+        model, kernel, grid = self.model, self.view.kernel_model, declared_grid(self.model)
+        known = "heuristic" in model.compiled_form.definition.functions
+        if grid is None or known or self.discount >= 1 or kernel.s_words > kernel.x_words:
+            return None
+        limit = int(_GRID_WORK_PER_SECOND * _LEAF_SECONDS / (kernel.actions * work_of_step(self.view)))
+        limit = min(_LEAF_POINTS, limit if model.compiled_form.compiled else limit // _SLOWER)
+        fields = len(grid.axes(model.state, model.name))
+        most = min(_LEAF_SIDE, int(limit ** (1 / fields)))
+        if most < _FEWEST_LEAF_SIDE:
+            return None
+        solver = GridSolver(
+            self.view, self.discount, 0.0, budget=Budget(None), tolerance=self.tolerance, limit=limit,
+            grid=grid.coarser(most),
+        )  # fmt: skip
+        try:
+            self._solve_grid(solver)
+        except TooLargeError:  # there are too many discrete states
+            return None
+        self._leaf_shape = solver.shape
+        return solver.all_values()
 
     def _uct_solver(self, beta: float) -> UctSolver:
         tree, parameters = self.solver_name == "uct-tree", self._search_parameters()

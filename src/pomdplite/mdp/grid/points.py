@@ -14,7 +14,7 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words, inlined, kernel
 from pomdplite.mdp.grid.drawing import Drawing, step_from
-from pomdplite.mdp.grid.simplex import Axes, Simplex, allocate_simplex, locate, write_point
+from pomdplite.mdp.grid.simplex import Axes, Simplex, allocate_simplex, axes_of, locate, write_point
 from pomdplite.mdp.grid.sweeps import EDGES, END, ENDS, NODES, PAIRS, PointGraph
 from pomdplite.mdp.hash_table import empty_table, row_slot
 
@@ -36,6 +36,18 @@ class Space(NamedTuple):
     simplex: Simplex
     state: Words  # [1, s_words]
     rest: Words  # [1, s_words]
+
+
+class PointValues(NamedTuple):
+    """Values between which to interpolate; there are none if `value` is empty."""
+
+    space: Space
+    value: Floats  # [place]
+
+
+def no_values(s_words: int) -> PointValues:
+    """Nothing to interpolate between."""
+    return PointValues(allocate_space(axes_of([]), s_words, 1), np.zeros(0))
 
 
 def allocate_space(axes: Axes, s_words: int, rests: int) -> Space:
@@ -109,6 +121,19 @@ def _rest_of(space: Space, states: Words, s: int) -> int:
         for w in range(states.shape[1]):
             space.rests[new, w] = space.rest[0, w]
     return space.table[slot]
+
+
+@inlined
+def interpolated(known: PointValues, states: Words, s: int) -> float:
+    """The value of states[s] between the points of its rest; nan if they have none."""
+    space, value = known.space, 0.0
+    rest = space.table[_slot(space, states, s)]
+    if rest < 0:
+        return np.nan
+    locate(space.axes, states, s, space.simplex)
+    for i in range(space.simplex.vertex.shape[0]):
+        value += space.simplex.weight[i] * known.value[1 + rest * space.points + space.simplex.vertex[i]]
+    return value
 
 
 @inlined

@@ -48,12 +48,12 @@ def axes_of(axes: Sequence[Axis]) -> Axes:
     points = np.array([axis.points for axis in axes], np.int64)
     return Axes(
         word=np.array([axis.word for axis in axes], np.int64),
-        low=np.array([axis.low for axis in axes]),
-        spacing=np.array([axis.spacing for axis in axes]),
+        low=np.array([axis.low for axis in axes], np.float64),
+        spacing=np.array([axis.spacing for axis in axes], np.float64),
         points=points,
         stride=np.append(np.cumprod(points[:0:-1])[::-1], 1).astype(np.int64),
-        angle=np.array([axis.angle for axis in axes]),
-        periodic=np.array([axis.periodic for axis in axes]),
+        angle=np.array([axis.angle for axis in axes], np.bool_),
+        periodic=np.array([axis.periodic for axis in axes], np.bool_),
     )
 
 

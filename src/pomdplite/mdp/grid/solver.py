@@ -27,6 +27,7 @@ from pomdplite.mdp.grid.points import (
     GRAPH_FULL,
     PAUSED,
     RESTS_FULL,
+    PointValues,
     allocate_space,
     begin,
     build,
@@ -50,7 +51,7 @@ from pomdplite.mdp.real.frozen import canonical
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.value_iteration import TOLERANCE
 from pomdplite.model.compiled import KernelView
-from pomdplite.model.grid import declared_grid
+from pomdplite.model.grid import Grid, declared_grid
 
 POINT_LIMIT = 1_000_000
 _EDGES = 8  # of a pair, at first
@@ -81,13 +82,14 @@ class GridSolver:
     budget     of a decision, which ends when its seconds are over; without seconds, values are exact
     tolerance  largest error of a value at a point, in units of reward
     limit      the most points, those of all discrete states together
+    grid       another grid than the model's own
     """
 
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, budget: Budget, tolerance: float = TOLERANCE,
-        limit: int = POINT_LIMIT,
+        limit: int = POINT_LIMIT, grid: Grid | None = None,
     ) -> None:  # fmt: skip
-        name, grid = view.model.name, declared_grid(view.model)
+        name, grid = view.model.name, grid or declared_grid(view.model)
         if grid is None:
             raise UnsuitableError(f'{name}: solver="grid" needs a grid = Grid(...) in the model.')
         if gamma >= 1:
@@ -156,6 +158,10 @@ class GridSolver:
         first = 1 + int(found[0]) * self._points
         return self.values[_VALUE, first : first + self._points].reshape(self._axes.points)
 
+    def all_values(self) -> PointValues:
+        """Ṽ at all points, to interpolate between."""
+        return PointValues(self._space, self.values[_VALUE].copy())
+
     # ------------------------------------------------------------------ the graph
 
     def _begin(self, source: "_Source") -> None:
@@ -213,13 +219,16 @@ class GridSolver:
         counts, graph, actions = self._space.counts, self._graph, self.view.kernel_model.actions
         self._require_points(int(counts[ACTIVE]))
         nodes, done = max(int(counts[ACTIVE]) * self._points, len(graph.value)), max(1, int(graph.counts[PAIRS]))
-        edges = nodes * actions * max(_EDGES, 1.2 * graph.counts[EDGES] / done)
-        edges = int(edges) + actions * len(drawing.work.next) * (len(self._axes.word) + 1)
+        if nodes > len(graph.value):  # discrete states are found one by one: room for more of them than are known
+            nodes = max(nodes, min(2 * len(graph.value), self.limit))
+        most = actions * len(drawing.work.next) * (len(self._axes.word) + 1)  # of one point
+        edges = int(nodes * actions * max(_EDGES, 1.2 * graph.counts[EDGES] / done)) + most
+        edges = max(edges, len(graph.next), 2 * (int(graph.counts[EDGES]) + most))
         memory.require(
             nodes * (12 + 24 * actions) + 12 * edges, f"{self.view.model.name}: a grid of {self.shape} points",
             "declare fewer points",
         )  # fmt: skip
-        self._graph = with_room(graph, nodes, nodes * actions, max(edges, 2 * len(graph.next)))
+        self._graph = with_room(graph, nodes, nodes * actions, edges)
 
     def _require_points(self, rests: int) -> None:
         """Refuse more points than the limit."""

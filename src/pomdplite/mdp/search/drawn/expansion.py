@@ -11,6 +11,7 @@ import numpy as np
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Ints, Words, inner
+from pomdplite.mdp.grid.points import PointValues, interpolated
 from pomdplite.mdp.hash_table import hash_row
 from pomdplite.mdp.real.frozen import FrozenBelief
 from pomdplite.mdp.real.steps import (
@@ -57,6 +58,7 @@ class WideningWork(NamedTuple):
     tally: Ints  # [5] of the decision (nodes.py)
     here: Words  # [1, s_words] the state of a rollout
     theta: Words  # [1, theta_words] the hidden value of a rollout
+    leaves: PointValues  # of a coarse grid; empty unless new nodes are valued by it
 
 
 @inner
@@ -108,7 +110,7 @@ def add_action(
 ) -> None:  # fmt: skip
     """Add a legal action behind all pairs, with its mean reward, bonus and first children under the frozen belief.
 
-    A new next node is valued by the model's heuristic, or like the node itself if there is none.
+    A new next node is valued by the model's heuristic or by a coarse grid, or else like the node itself.
     """
     step, point, compare = work.step, first_point(tree, node), parameters.beta > 0.0
     estimate = tree.nodes.value[node]
@@ -119,7 +121,7 @@ def add_action(
         if compare:
             tree.change[pair] = listed_change(model, frozen, step, a, k, point, parameters.outcomes)
         for j in range(k):
-            add_child(tree, pair, reached(model, tree, step, j, estimate), step.chance[j])
+            add_child(tree, pair, reached(model, tree, work, j, estimate), step.chance[j])
         return
     for i in range(parameters.outcomes if compare else 0):
         v = draw_next_state(model, frozen, step, tree.nodes.states, node, a, point + i, 0)
@@ -156,18 +158,30 @@ def draw_child(
     """Behind `begin_step`: add the next drawn outcome to the pair's children; the hidden value behind it."""
     point = first_point(tree, node) + tree.drawn[pair]
     v = draw_next_state(model, frozen, work.step, tree.nodes.states, node, tree.action[pair], point, 0)
-    add_child(tree, pair, reached(model, tree, work.step, 0, estimate), 1.0)
+    add_child(tree, pair, reached(model, tree, work, 0, estimate), 1.0)
     tree.drawn[pair] += 1
     return v
 
 
 @inner
-def reached(model: KernelModel, tree: WideningTree, step: StepWork, j: int, estimate: float) -> int:
-    """The node of next state j; a new one starts with the heuristic or the estimate as its value."""
-    if abi.terminal(model, step.next, j):
+def reached(model: KernelModel, tree: WideningTree, work: WideningWork, j: int, estimate: float) -> int:
+    """The node of next state j; a new one starts with the heuristic, the grid's value, or the estimate as its value."""
+    following = work.step.next
+    if abi.terminal(model, following, j):
         return END
     count = tree.nodes.counts[NODES]
-    node = add_node(tree.nodes, step.next, j, True)
+    node = add_node(tree.nodes, following, j, True)
     if node == count:
-        tree.nodes.value[node] = abi.heuristic(model, step.next, j) if abi.has_heuristic(model) else estimate
+        if abi.has_heuristic(model):
+            estimate = abi.heuristic(model, following, j)
+        elif work.leaves.value.shape[0] > 0:
+            value = interpolated(work.leaves, following, j)
+            estimate = estimate if np.isnan(value) else value
+        tree.nodes.value[node] = estimate
     return node
+
+
+@inner
+def needs_rollout(model: KernelModel, work: WideningWork) -> bool:
+    """Whether neither a heuristic nor a grid values new nodes."""
+    return not abi.has_heuristic(model) and work.leaves.value.shape[0] == 0

@@ -7,6 +7,7 @@ import numpy as np
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words
 from pomdplite.mdp.budget import Budget
+from pomdplite.mdp.grid.points import PointValues, no_values
 from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
 from pomdplite.mdp.real.steps import allocate_step_work
 from pomdplite.mdp.search.action_widening import ActionWidening
@@ -30,6 +31,7 @@ class WideningSolver(SearchSolver):
     """UCT with progressive widening; the tree is kept from step to step while the belief stays the same.
 
     nodes, pairs  the most states and state-actions that the search can hold
+    leaves        values of new nodes, if the model has no heuristic; rollouts if there are none
     """
 
     method = "UCT with progressive widening"
@@ -38,7 +40,7 @@ class WideningSolver(SearchSolver):
 
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, budget: Budget, exploration: float,
-        search_depth: int = 90, nodes: int = NODE_LIMIT, pairs: int = PAIR_LIMIT,
+        search_depth: int = 90, nodes: int = NODE_LIMIT, pairs: int = PAIR_LIMIT, leaves: PointValues | None = None,
     ) -> None:  # fmt: skip
         super().__init__(view, budget, search_depth)
         model = view.kernel_model
@@ -54,6 +56,7 @@ class WideningSolver(SearchSolver):
             tally=np.zeros(5, np.int64),
             here=np.zeros((1, model.s_words), np.uint64),
             theta=np.zeros((1, model.theta.shape[1]), np.uint64),
+            leaves=no_values(model.s_words) if leaves is None else leaves,
         )
 
     @property

@@ -3,7 +3,8 @@
 Next states that are drawn from a continuum are never met twice, so an action that has been tried n times considers only
 the first k n^α of its drawn outcomes. Otherwise the search is that of listed/uct.py on a graph: simulate, expand,
 backward; equal states share a node, a node's value is that of its best action, and a new one is valued by the model's
-heuristic or by a rollout. Next states that are listed are all children at once, with their probabilities.
+heuristic, by a coarse grid, or by a rollout. Next states that are listed are all children at once, with their
+probabilities.
 
 Where there are many actions, a node considers few of them at first, too (action_lists.py).
 """
@@ -16,7 +17,7 @@ from pomdplite.compile.jit import Words, inner, kernel
 from pomdplite.mdp.real.frozen import FrozenBelief
 from pomdplite.mdp.search.action_widening import ActionWidening, allowed
 from pomdplite.mdp.search.drawn.action_lists import open_node, widen_actions
-from pomdplite.mdp.search.drawn.expansion import WideningParameters, WideningWork, expand, widen
+from pomdplite.mdp.search.drawn.expansion import WideningParameters, WideningWork, expand, needs_rollout, widen
 from pomdplite.mdp.search.drawn.rollout import rollout
 from pomdplite.mdp.search.drawn.tree import NO_CHILD, WideningTree, back_up_node
 from pomdplite.mdp.search.nodes import DEEPEST, END, FAULTY, NOT_EXPANDED, SEARCHED, SIMULATION, SIMULATIONS, STEPS
@@ -37,7 +38,7 @@ def widening_search(
             return FAULTY
         if leaf != END:
             estimate = tree.nodes.value[leaf]
-            if not abi.has_heuristic(model) and depth > 0:
+            if needs_rollout(model, work) and depth > 0:
                 for w in range(model.s_words):
                     work.here[0, w] = tree.nodes.states[leaf, w]
                 estimate, steps = rollout(model, frozen, work, parameters.gamma, parameters.search_depth - depth)
