@@ -20,7 +20,7 @@ LAYERS = (
     ("model",),
     ("mdp",),
     ("beliefs",),
-    ("checking",),
+    ("checking", "formats"),
     ("problems", "planners"),
     ("worlds",),
     ("experiments",),
@@ -30,7 +30,8 @@ LAYERS = (
 )
 FORBIDDEN = {
     "problems": {"compile.abi", "checking", "mdp", "beliefs", "planners"},  # a problem is what a user could write
-    "planners": {"problems"},
+    "formats": {"compile.abi", "checking", "mdp", "beliefs"},
+    "planners": {"problems", "formats"},
     "worlds": {"planners"},
 }
 
@@ -96,7 +97,7 @@ def test_nothing_but_the_public_face_lies_in_the_root():
 
 
 def test_importing_the_library_imports_no_extra():
-    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py', 'distributed', 'optuna', 'jinja2') if m in sys.modules])"
+    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py', 'distributed', 'optuna', 'jinja2', 'lark', 'defusedxml') if m in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )

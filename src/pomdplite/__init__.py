@@ -38,6 +38,7 @@ from pomdplite.experiments import (
     run_episode,
     tune,
 )
+from pomdplite.formats.loading import load
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.actions import Action
 from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
@@ -171,6 +172,7 @@ __all__ = [
     "from_mdps",
     "independent",
     "initial_belief",
+    "load",
     "load_planner",
     "make_model",
     "make_planner",

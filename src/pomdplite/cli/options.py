@@ -17,7 +17,7 @@ def _beta(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is neither a number nor {AUTO}.") from None
 
 
-ProblemArgument = Annotated[str, typer.Argument(help="problem name, or path.py:Model")]
+ProblemArgument = Annotated[str, typer.Argument(help="problem name, path.py:Model, or a .pomdp or .pomdpx file")]
 _PLANNER = "planner name (see `pomdplite list`), auto to have one chosen, or a file that `pomdplite solve` wrote"
 PlannerOption = Annotated[str, typer.Option("--planner", "-p", help=_PLANNER)]
 OptionalPlannerOption = Annotated[

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pomdplite.errors import PomdpLiteError, UsageError, shown
+from pomdplite.formats.loading import file_digest, is_model_file
 from pomdplite.model.model import Model
 from pomdplite.problems.user_modules import forget_changed, modules_digest
 
@@ -68,6 +69,8 @@ def files_loaded_once() -> Iterator[None]:
 
 def source_digest(spec: str) -> str | None:
     """A digest of the user's modules behind a problem or world, as they were loaded; None for those of the library."""
+    if is_model_file(spec):
+        return file_digest(spec)
     file, _ = _parts(spec)
     if not file.endswith(".py"):
         return None

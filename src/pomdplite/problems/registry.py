@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pomdplite.errors import UsageError, shown
+from pomdplite.formats.loading import is_model_file, load
 from pomdplite.model.model import Model
 from pomdplite.problems.acrobot.rules import LISTED, Acrobot
 from pomdplite.problems.assistance.doorman import Doorman
@@ -94,15 +95,19 @@ PROBLEMS: dict[str, ProblemEntry] = {
 
 def is_own(name: str) -> bool:
     """Whether a problem or world is in a user's file, rather than registered."""
-    return ":" in name or name.endswith(".py")
+    return ":" in name or name.endswith(".py") or is_model_file(name)
 
 
 def make_model(name: str) -> Model:
     """Make the model of a registered problem, or load one from a file: `make_model("robot.py:Delivery")`.
 
+    A .pomdp or .pomdpx file is one model: `make_model("Hallway.pomdp")`.
+
     More forms are accepted: battleship-N-K, rocksample-N-K-SEED with rocks at random positions, and kitchen-N with N
     generated recipes.
     """
+    if is_model_file(name):
+        return load(name)
     if is_own(name):
         return load_model(name)
     if name in PROBLEMS:
@@ -116,5 +121,6 @@ def make_model(name: str) -> Model:
     if kitchen := _KITCHEN.fullmatch(name):
         return _kitchen_maker(int(kitchen[1]))()
     raise UsageError(
-        f"no problem {shown(name)}; choose from {', '.join(PROBLEMS)}. Refer to a model of your own as path.py:Class."
+        f"no problem {shown(name)}; choose from {', '.join(PROBLEMS)}. Refer to a model of your own as path.py:Class, "
+        "or as a .pomdp or .pomdpx file."
     )

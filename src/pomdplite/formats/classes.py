@@ -1,0 +1,248 @@
+"""Split the states of a POMDP into what is always known, x, and what is not, θ.
+
+We look for the finest partition of the reachable states such that the history always tells the class of the present
+state:
+
+- all states that are possible in the beginning are in one class;
+- for each class, action and observation, all states that are possible next are in one class.
+
+Starting from single states, we join what these rules join until nothing changes. The class is x. If every (s, a) leads
+to at most one state of each class, the state inside the class changes as a function of the step, and θ can number the
+states of each class. φ does not see the next x, so all states that one (s, a) may lead to need the same number. Where
+possible, a state also keeps the number of the state before it: θ is then constant.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from pomdplite.compile.jit import Ints
+from pomdplite.errors import TooLargeError
+from pomdplite.formats.file_model import Found
+from pomdplite.formats.flat import Flat, named_set
+from pomdplite.model.hidden_table import JOINT_LIMIT
+from pomdplite.model.spaces import Component
+
+_MOST_TRIPLES = 30_000_000  # (class, next state, observation) that are looked at together
+_UNREACHED = -1
+
+
+def find_classes(flat: Flat) -> Found | None:
+    """The POMDP-lite with the classes as x; None if θ cannot number the states of each class."""
+    classes = known_classes(flat)
+    edges = [_reached_edges(flat, classes, a) for a in range(len(flat.actions))]
+    for before, after in edges:
+        pairs = before * (classes.max() + 1) + classes[after]
+        if len(np.unique(pairs)) < len(pairs):
+            return None  # two states of a class follow one state
+    numbers = _numbers(classes, edges, int(classes[flat.start > 0][0]))
+    return None if numbers is None else _assemble(flat, classes, numbers)
+
+
+def known_classes(flat: Flat) -> Ints:
+    """[state] the number of its class, _UNREACHED if it cannot be reached."""
+    count, seen = len(flat.states), len(flat.observations)
+    first = np.flatnonzero(flat.start > 0)
+    member = np.full(count, _UNREACHED, np.int64)
+    member[first] = 0
+    links = [np.column_stack([first[:-1], first[1:]])]  # states of one class
+    dirty = first  # states of classes that are new or have grown
+    while len(dirty):
+        for a in range(len(flat.actions)):
+            before, after = _edges(flat.transition[a], dirty)
+            pairs = np.unique(member[before] * count + after)
+            group, after = pairs // count, pairs % count
+            sight = flat.sight[a]
+            lengths = np.diff(sight.indptr)[after].astype(np.int64)
+            if lengths.sum() > _MOST_TRIPLES:
+                raise TooLargeError(f"{flat.name}: too many possible observations to find out what they reveal.")
+            o = sight.indices[_ranges(sight.indptr[after], lengths)]
+            keys, states = np.repeat(group, lengths) * seen + o, np.repeat(after, lengths)
+            order = np.argsort(keys, kind="stable")
+            same = np.flatnonzero(np.diff(keys[order]) == 0)
+            links.append(np.unique(np.column_stack([states[order][same], states[order][same + 1]]), axis=0))
+            links.append(np.column_stack([after, after]))  # reached
+        joined = np.concatenate(links)
+        graph = coo_matrix((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(count, count))
+        label = connected_components(graph, directed=False)[1].astype(np.int64)
+        reached = np.zeros(count, bool)
+        reached[joined.ravel()] = True
+        new = np.where(reached, label, _UNREACHED)
+        # A class is unchanged if its states were in one class before, and none has come in.
+        changed = np.zeros(label.max() + 1, bool)
+        changed[new[reached & (member == _UNREACHED)]] = True
+        old = np.flatnonzero(member >= 0)
+        leader = np.full(label.max() + 1, -1, np.int64)
+        leader[new[old]] = member[old]
+        mixed = old[leader[new[old]] != member[old]]
+        changed[new[mixed]] = True
+        dirty = np.flatnonzero(reached & changed[np.where(reached, new, 0)])
+        member = new
+        chain = np.argsort(member, kind="stable")
+        chain = chain[member[chain] >= 0]
+        tied = np.flatnonzero(np.diff(member[chain]) == 0)
+        links = [np.column_stack([chain[tied], chain[tied + 1]]), np.column_stack([chain, chain])]
+    return _renumbered(member)
+
+
+def _renumbered(member: Ints) -> Ints:
+    """Classes numbered in the order of their first states."""
+    reached = np.flatnonzero(member >= 0)
+    _, index, inverse = np.unique(member[reached], return_index=True, return_inverse=True)
+    rank = np.empty(len(index), np.int64)
+    rank[np.argsort(index)] = np.arange(len(index))
+    classes = np.full(len(member), _UNREACHED, np.int64)
+    classes[reached] = rank[inverse]
+    return classes
+
+
+def _edges(matrix: Any, states: Ints) -> tuple[Ints, Ints]:
+    """The pairs (s, s') of a sparse matrix with s among these states."""
+    lengths = np.diff(matrix.indptr)[states].astype(np.int64)
+    return np.repeat(states, lengths), matrix.indices[_ranges(matrix.indptr[states], lengths)].astype(np.int64)
+
+
+def _ranges(begins: Ints, lengths: Ints) -> Ints:
+    """The numbers begin, begin + 1, … of each range, one range after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
+
+
+def _reached_edges(flat: Flat, classes: Ints, a: int) -> tuple[Ints, Ints]:
+    return _edges(flat.transition[a], np.flatnonzero(classes >= 0))
+
+
+# ---------------------------------------------------------------------- numbers inside the classes
+
+
+def _numbers(classes: Ints, edges: list[tuple[Ints, Ints]], start: int) -> Ints | None:
+    """[state] θ: different inside a class, and the same after each (s, a); None if there are no such numbers."""
+    together: list[Ints] = []
+    for before, after in edges:
+        same = np.flatnonzero(np.diff(before) == 0)
+        together.append(np.column_stack([after[same], after[same + 1]]))
+    kept = [np.column_stack(pair) for pair in edges]
+    blocks = _blocks(classes, [*together, *kept])
+    if _clash(classes, blocks):
+        blocks = _blocks(classes, together)
+        if _clash(classes, blocks):
+            return None
+        blocks = _joined_greedily(classes, blocks, np.concatenate(kept))
+    return _coloured(classes, blocks, start)
+
+
+def _blocks(classes: Ints, links: Iterable[Ints]) -> Ints:
+    pairs = np.concatenate([np.zeros((0, 2), np.int64), *links])
+    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(classes), len(classes)))
+    return connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def _clash(classes: Ints, blocks: Ints) -> bool:
+    """Whether two states of one class are in one block."""
+    reached = np.flatnonzero(classes >= 0)
+    keys = blocks[reached] * (classes.max() + 1) + classes[reached]
+    return len(np.unique(keys)) < len(keys)
+
+
+def _joined_greedily(classes: Ints, blocks: Ints, edges: Ints) -> Ints:
+    """Join blocks along steps wherever their states are of different classes: θ then changes rarely."""
+    parent = list(range(int(blocks.max()) + 1))
+    held: dict[int, set[int]] = {}
+    for s in np.flatnonzero(classes >= 0).tolist():
+        held.setdefault(int(blocks[s]), set()).add(int(classes[s]))
+
+    def root(block: int) -> int:
+        while parent[block] != block:
+            parent[block] = parent[parent[block]]
+            block = parent[block]
+        return block
+
+    for one, other in np.unique(blocks[edges], axis=0).tolist():
+        one, other = root(one), root(other)
+        if one != other and held[one].isdisjoint(held[other]):
+            if len(held[one]) < len(held[other]):
+                one, other = other, one
+            parent[other] = one
+            held[one] |= held.pop(other)
+    return np.array([root(int(block)) for block in blocks], np.int64)
+
+
+def _coloured(classes: Ints, blocks: Ints, start: int) -> Ints:
+    """Few numbers such that blocks with states of the same class have different ones.
+
+    The states of the initial class come first, in their order.
+    """
+    members: dict[int, list[int]] = {}
+    for s in np.flatnonzero(classes >= 0).tolist():
+        members.setdefault(int(blocks[s]), []).append(s)
+    numbers = np.full(len(classes), _UNREACHED, np.int64)
+    used: list[set[int]] = [set() for _ in range(int(classes.max()) + 1)]
+
+    def order(states: list[int]) -> tuple[int, int, int]:
+        return min((s for s in states if classes[s] == start), default=len(classes)), -len(states), states[0]
+
+    for states in sorted(members.values(), key=order):
+        taken = set().union(*(used[int(classes[s])] for s in states))
+        number = next(i for i in range(len(taken) + 1) if i not in taken)
+        for s in states:
+            numbers[s] = number
+            used[int(classes[s])].add(number)
+    return numbers
+
+
+def _assemble(flat: Flat, classes: Ints, numbers: Ints) -> Found:
+    count, values = int(classes.max()) + 1, int(numbers.max()) + 1
+    if values > JOINT_LIMIT:
+        raise TooLargeError(f"{flat.name}: {values:,} hidden values; the limit is {JOINT_LIMIT:,}.")
+    members = [np.flatnonzero(classes == x) for x in range(count)]
+    place = np.full((count, values), _UNREACHED, np.int64)
+    reached = np.flatnonzero(classes >= 0)
+    place[classes[reached], numbers[reached]] = reached
+    prior = np.zeros(values)
+    prior[numbers[flat.start > 0]] = flat.start[flat.start > 0]
+    start = int(classes[flat.start > 0][0])
+    found = Found(
+        name=flat.name,
+        states=[named_set(flat.states, states) for states in members],
+        actions=flat.actions,
+        observations=flat.observations,
+        components=[Component("state", _labels(flat, place, start), tuple(range(values)), prior)],
+        start=start,
+        discount=flat.discount,
+        summary=f"{len(reached):,} states, of which the history tells {count:,} classes; at most "
+        f"{max(map(len, members)):,} are possible at a time",
+    )
+    for x in range(count):
+        there = np.flatnonzero(place[x] >= 0)
+        absent = np.flatnonzero(place[x] < 0)
+        for a in range(len(flat.actions)):
+            lengths = np.diff(flat.transition[a].indptr)[place[x, there]].astype(np.int64)
+            at = _ranges(flat.transition[a].indptr[place[x, there]], lengths)
+            after = flat.transition[a].indices[at]
+            value = np.repeat(there, lengths)
+            triples = (
+                np.concatenate([value, absent]),
+                np.concatenate([classes[after], np.full(len(absent), x)]),
+                np.concatenate([flat.transition[a].data[at], np.ones(len(absent))]),
+            )
+            gain, later = np.zeros(values), np.arange(values)
+            gain[there] = flat.reward[place[x, there], a]
+            later[value] = numbers[after]
+            found.add_step(x, a, 0, triples, gain, later)
+            sight = flat.sight[a]
+            lengths = np.diff(sight.indptr)[place[x, there]].astype(np.int64)
+            at = _ranges(sight.indptr[place[x, there]], lengths)
+            found.add_sight(x, a, 0, (np.repeat(there, lengths), sight.indices[at], sight.data[at]))
+    return found
+
+
+def _labels(flat: Flat, place: Ints, start: int) -> tuple[str, ...]:
+    """Hidden values by the state that has them in the initial class, or in the first class that has one."""
+    labels: list[str] = []
+    for column in place.T:
+        label = flat.states[column[start] if column[start] >= 0 else column[column >= 0][0]]
+        labels.append(label if label not in labels else f"{label} ({len(labels)})")
+    return tuple(labels)

@@ -1,0 +1,127 @@
+"""Functions of discrete variables as POMDPX gives them: a list of entries, of which later ones replace earlier ones.
+
+A function of thirty variables has too many values to list, but each entry names few of them. So a function is never
+listed as a whole. `Restriction` fixes some of the variables, such as the action and the observed state, and lists the
+values over those of the others that the remaining entries name: over one rock of twenty.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pomdplite.compile.jit import Floats
+from pomdplite.errors import TooLargeError
+from pomdplite.formats.numbers import distributions
+from pomdplite.formats.places import FilePlace
+
+ANY, EACH = -1, -2  # in an entry: the same number for every value (*), or one number for each (-)
+MOST_VALUES = 1_000_000  # of a variable
+MOST_NUMBERS = 50_000_000  # in a table
+_MOST_RESTRICTED = 5_000_000
+
+
+@dataclass(frozen=True)
+class FactorEntry:
+    """Numbers for some values of the variables of a function."""
+
+    pattern: tuple[int, ...]  # for each variable the number of a value, ANY or EACH
+    table: Floats  # one axis for each EACH
+
+
+@dataclass
+class Factor:
+    """A function of variables: a conditional probability, whose last variable is the child, or a reward."""
+
+    variables: tuple[str, ...]
+    sizes: tuple[int, ...]
+    child: str | None
+    place: FilePlace  # in the file
+    entries: list[FactorEntry] = field(default_factory=list)
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The variables without the child."""
+        return self.variables if self.child is None else self.variables[:-1]
+
+
+class Restricted:
+    """A function of few variables, with a table of all its values. The child, if there is one, is the last axis."""
+
+    def __init__(self, factor: Factor, variables: tuple[str, ...], table: Floats) -> None:
+        self.factor, self.variables, self.table = factor, variables, table
+        self._checked = False
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The variables without the child."""
+        return self.variables if self.factor.child is None else self.variables[:-1]
+
+    def distribution(self, where: Callable[[], str]) -> Floats:
+        """The table of a conditional probability, whose sums are checked; where: names the step in messages."""
+        if not self._checked:
+            self.table = distributions(
+                self.table, self.factor.place, f"the probability of {self.factor.child} {where()}"
+            )
+            self._checked = True
+        return self.table
+
+
+class Restriction:
+    """A function of which some variables are to be fixed, again and again to other values."""
+
+    def __init__(self, factor: Factor, fixed: set[str]) -> None:
+        self.factor = factor
+        self.fixed = [i for i, name in enumerate(factor.variables) if name in fixed]
+        self.free = [i for i, name in enumerate(factor.variables) if name not in fixed]
+        self._entries: dict[tuple[int, ...], list[int]] = {}  # by their values of the fixed variables, or ANY
+        for number, entry in enumerate(factor.entries):
+            key = tuple(max(entry.pattern[i], ANY) for i in self.fixed)
+            self._entries.setdefault(key, []).append(number)
+        self._masks = {tuple(value == ANY for value in key) for key in self._entries}
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Restricted] = {}
+
+    def at(self, values: Mapping[str, int]) -> Restricted:
+        """The function of the free variables that these values of the fixed ones leave."""
+        context = [values[self.factor.variables[i]] for i in self.fixed]
+        numbers: list[int] = []
+        for mask in self._masks:
+            key = tuple(ANY if wild else value for value, wild in zip(context, mask, strict=True))
+            numbers += self._entries.get(key, ())
+        numbers.sort()
+        # Where an entry has a number for each value of a fixed variable, that value counts.
+        patterns = [self.factor.entries[number].pattern for number in numbers]
+        used = tuple(v for p in patterns for i, v in zip(self.fixed, context, strict=True) if p[i] == EACH)
+        found = self._known.get((tuple(numbers), used))
+        if found is None:
+            found = self._known[tuple(numbers), used] = self._restricted(
+                numbers, dict(zip(self.fixed, context, strict=True))
+            )
+        return found
+
+    def _restricted(self, numbers: Sequence[int], context: Mapping[int, int]) -> Restricted:
+        factor = self.factor
+        last = len(factor.variables) - 1 if factor.child is not None else None
+        named = [
+            i for i in self.free if i == last or any(factor.entries[number].pattern[i] != ANY for number in numbers)
+        ]
+        shape = [factor.sizes[i] for i in named]
+        if math.prod(shape) > _MOST_RESTRICTED:
+            raise TooLargeError(factor.place.text(
+                f"the function of {', '.join(factor.variables[i] for i in named)} has {math.prod(shape):,} values; the "
+                f"limit is {_MOST_RESTRICTED:,}"
+            ))  # fmt: skip
+        table: Any = np.zeros(shape)
+        for number in numbers:
+            entry = factor.entries[number]
+            each = [i for i, value in enumerate(entry.pattern) if value == EACH]
+            values: Any = entry.table[tuple(context.get(i, slice(None)) for i in each)]
+            where = tuple(slice(None) if entry.pattern[i] < 0 else entry.pattern[i] for i in named)
+            spread = tuple(slice(None) if entry.pattern[i] == EACH else None for i in named if entry.pattern[i] < 0)
+            table[where] = values[spread]
+        for axis in reversed(range(len(named))):  # leave out variables that make no difference
+            if named[axis] != last and np.array_equal(table, np.broadcast_to(table.take([0], axis), table.shape)):
+                table, named = table.take(0, axis), named[:axis] + named[axis + 1 :]
+        return Restricted(factor, tuple(factor.variables[i] for i in named), table)
