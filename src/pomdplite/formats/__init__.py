@@ -1,4 +1,4 @@
-"""Model files of other programs: .pomdpx, the format of SARSOP."""
+"""Model files of other programs: .pomdp, the format of pomdp-solve, and .pomdpx, that of SARSOP."""
 
 from pomdplite.formats.loading import is_model_file, load
 

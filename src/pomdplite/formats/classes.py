@@ -7,9 +7,10 @@ state:
 - for each class, action and observation, all states that are possible next are in one class.
 
 Starting from single states, we join what these rules join until nothing changes. The class is x. If every (s, a) leads
-to at most one state of each class, the state inside the class changes as a function of the step, and θ can number the
-states of each class. φ does not see the next x, so all states that one (s, a) may lead to need the same number. Where
-possible, a state also keeps the number of the state before it: θ is then constant.
+to at most one state of each class, the state inside the class changes as a function of the step. If moreover the
+class tells what each initial state has become, whatever the history, θ is the initial state and constant. Otherwise θ
+numbers the states of each class. φ does not see the next x, so all states that one (s, a) may lead to need the same
+number. Where possible, a state also keeps the number of the state before it, so that θ changes rarely.
 """
 
 from collections.abc import Iterable
@@ -38,8 +39,17 @@ def find_classes(flat: Flat) -> Found | None:
         pairs = before * (classes.max() + 1) + classes[after]
         if len(np.unique(pairs)) < len(pairs):
             return None  # two states of a class follow one state
-    numbers = _numbers(classes, edges, int(classes[flat.start > 0][0]))
-    return None if numbers is None else _assemble(flat, classes, numbers)
+    constant = _constant(flat, classes)
+    if constant is not None:
+        return _assemble(flat, classes, constant, None)
+    start = int(classes[flat.start > 0][0])
+    numbers = _numbers(classes, edges, start)
+    if numbers is None:
+        return None
+    place = np.full((classes.max() + 1, numbers.max() + 1), _UNREACHED, np.int64)
+    reached = np.flatnonzero(classes >= 0)
+    place[classes[reached], numbers[reached]] = reached
+    return _assemble(flat, classes, place, numbers)
 
 
 def known_classes(flat: Flat) -> Ints:
@@ -48,7 +58,7 @@ def known_classes(flat: Flat) -> Ints:
     first = np.flatnonzero(flat.start > 0)
     member = np.full(count, _UNREACHED, np.int64)
     member[first] = 0
-    links = [np.column_stack([first[:-1], first[1:]])]  # states of one class
+    links = [np.column_stack([np.append(first[0], first[:-1]), first])]  # states of one class
     dirty = first  # states of classes that are new or have grown
     while len(dirty):
         for a in range(len(flat.actions)):
@@ -118,19 +128,38 @@ def _reached_edges(flat: Flat, classes: Ints, a: int) -> tuple[Ints, Ints]:
 # ---------------------------------------------------------------------- numbers inside the classes
 
 
+def _constant(flat: Flat, classes: Ints) -> Ints | None:
+    """[class, θ] the state that each initial state has become there; None if that depends on the history."""
+    initial = np.flatnonzero(flat.start > 0)
+    if (int(classes.max()) + 1) * len(initial) > _MOST_TRIPLES:
+        return None
+    place = np.full((int(classes.max()) + 1, len(initial)), _UNREACHED, np.int64)
+    start = int(classes[initial[0]])
+    place[start] = initial
+    waiting = [(start, theta) for theta in range(len(initial))]
+    while waiting:
+        x, theta = waiting.pop()
+        for a in range(len(flat.actions)):
+            for after in flat.successors(int(place[x, theta]), a)[0].tolist():
+                y = int(classes[after])
+                if place[y, theta] == _UNREACHED:
+                    place[y, theta] = after
+                    waiting.append((y, theta))
+                elif place[y, theta] != after:
+                    return None
+    return place
+
+
 def _numbers(classes: Ints, edges: list[tuple[Ints, Ints]], start: int) -> Ints | None:
     """[state] θ: different inside a class, and the same after each (s, a); None if there are no such numbers."""
     together: list[Ints] = []
     for before, after in edges:
         same = np.flatnonzero(np.diff(before) == 0)
         together.append(np.column_stack([after[same], after[same + 1]]))
-    kept = [np.column_stack(pair) for pair in edges]
-    blocks = _blocks(classes, [*together, *kept])
+    blocks = _blocks(classes, together)
     if _clash(classes, blocks):
-        blocks = _blocks(classes, together)
-        if _clash(classes, blocks):
-            return None
-        blocks = _joined_greedily(classes, blocks, np.concatenate(kept))
+        return None
+    blocks = _joined_greedily(classes, blocks, np.concatenate([np.column_stack(pair) for pair in edges]))
     return _coloured(classes, blocks, start)
 
 
@@ -193,17 +222,14 @@ def _coloured(classes: Ints, blocks: Ints, start: int) -> Ints:
     return numbers
 
 
-def _assemble(flat: Flat, classes: Ints, numbers: Ints) -> Found:
-    count, values = int(classes.max()) + 1, int(numbers.max()) + 1
+def _assemble(flat: Flat, classes: Ints, place: Ints, numbers: Ints | None) -> Found:
+    """The model in which θ has become place[x, θ]; numbers: θ by state, None if θ is constant."""
+    count, values = place.shape
     if values > JOINT_LIMIT:
         raise TooLargeError(f"{flat.name}: {values:,} hidden values; the limit is {JOINT_LIMIT:,}.")
     members = [np.flatnonzero(classes == x) for x in range(count)]
-    place = np.full((count, values), _UNREACHED, np.int64)
-    reached = np.flatnonzero(classes >= 0)
-    place[classes[reached], numbers[reached]] = reached
-    prior = np.zeros(values)
-    prior[numbers[flat.start > 0]] = flat.start[flat.start > 0]
     start = int(classes[flat.start > 0][0])
+    prior = np.where(place[start] >= 0, flat.start[place[start]], 0.0)
     found = Found(
         name=flat.name,
         states=[named_set(flat.states, states) for states in members],
@@ -212,7 +238,7 @@ def _assemble(flat: Flat, classes: Ints, numbers: Ints) -> Found:
         components=[Component("state", _labels(flat, place, start), tuple(range(values)), prior)],
         start=start,
         discount=flat.discount,
-        summary=f"{len(reached):,} states, of which the history tells {count:,} classes; at most "
+        summary=f"{(classes >= 0).sum():,} states, of which the history tells {count:,} classes; at most "
         f"{max(map(len, members)):,} are possible at a time",
     )
     for x in range(count):
@@ -230,7 +256,8 @@ def _assemble(flat: Flat, classes: Ints, numbers: Ints) -> Found:
             )
             gain, later = np.zeros(values), np.arange(values)
             gain[there] = flat.reward[place[x, there], a]
-            later[value] = numbers[after]
+            if numbers is not None:
+                later[value] = numbers[after]
             found.add_step(x, a, 0, triples, gain, later)
             sight = flat.sight[a]
             lengths = np.diff(sight.indptr)[place[x, there]].astype(np.int64)

@@ -22,11 +22,14 @@ def load(path: str | Path) -> Model:
     What is observed, what is hidden, and how the hidden part changes is found in the file. NotPomdpLiteError says
     which state and action show that it changes by chance; any other mistake is a ModelError with file, line and cause.
     """
-    from pomdplite.formats.pomdpx import read_pomdpx  # with SciPy, which few programs need
-    from pomdplite.formats.structure import structure_of_network
+    from pomdplite.formats.cassandra import read_pomdp  # with SciPy, which few programs need
+    from pomdplite.formats.pomdpx import read_pomdpx
+    from pomdplite.formats.structure import structure_of_network, structure_of_states
 
     data = read_bytes(path)
     _digests[str(Path(path).expanduser().resolve())] = hashlib.sha256(data).hexdigest()
+    if str(path).lower().endswith(".pomdp"):
+        return structure_of_states(read_pomdp(data, str(path))).model()
     return structure_of_network(read_pomdpx(data, str(path))).model()
 
 

@@ -25,10 +25,10 @@ def read_pomdpx(data: bytes, file: str) -> Network:
         root.place.refuse(f"a POMDPX file consists of <pomdpx>, not <{root.tag}>")
     for _ in root.each(*_PARTS):
         pass
-    return _Reader(root, file).network
+    return _PomdpxReader(root, file).network
 
 
-class _Reader:
+class _PomdpxReader:
     """Reads one document."""
 
     def __init__(self, root: Element, file: str) -> None:
