@@ -322,10 +322,13 @@ def test_an_attribute_that_is_no_grid_is_a_parameter():
 def test_the_grid_solver_needs_a_grid_and_a_discount():
     for model, message in (
         (with_grid(None), r'Model: solver="grid" needs a grid = Grid\(\.\.\.\) in the model'),
-        (with_grid(Slide.grid, discount=1.0), "Model: values on a grid need a discount below 1, not 1"),
+        (with_grid(Slide.grid, discount=1.0, horizon=None), "Model: values on a grid need a discount below 1, not 1"),
     ):
         with pytest.raises(pl.UnsuitableError, match=message):
             pl.PomdpLite(model, 0.0, solver="grid").prepare()
+    planner = pl.PomdpLite(with_grid(Slide.grid, discount=1.0), 0.0, solver="grid")
+    planner.prepare()
+    assert planner.discount == 1 - 1 / 30 and planner.choices[-1].startswith("plans with γ = 0.9667, since")
 
 
 def test_too_many_points_are_refused_and_searched_instead():

@@ -31,9 +31,12 @@ def has_cut_episodes(model: Model) -> bool:
     return model.discount == 1 and model.horizon is not None
 
 
-def planning_discount(model: Model) -> float:
-    """The discount for a solver without a clock: γ, or γ' if there is no discount, but a horizon, and states repeat."""
-    if not has_cut_episodes(model) or not _states_repeat(model):
+def planning_discount(model: Model, *, on_grid: bool = False) -> float:
+    """The discount for a solver without a clock: γ, or γ' if there is no discount, but a horizon, and states repeat.
+
+    On a grid they do: points come up again where states do not.
+    """
+    if not has_cut_episodes(model) or not (on_grid or _states_repeat(model)):
         return float(model.discount)
     return 1.0 - 1.0 / model.episode_horizon
 

@@ -131,7 +131,8 @@ class PomdpLite(Planner):
     def _prepare(self) -> None:
         self.view = self.model.compiled_form.kernel_view()
         self.belief = initial_belief(self.view, self.particles)
-        self.discount = planning_discount(self.model)
+        on_grid = self.solver_name in ("auto", "grid") and declared_grid(self.model) is not None
+        self.discount = planning_discount(self.model, on_grid=on_grid)
         self.solver = self._make_solver(self.beta or 0.0)
         if self.beta is None:
             self.beta, self._beta_origin = automatic_beta(self.belief, self.solver, self._deadline, self.now)
