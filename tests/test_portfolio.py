@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from models import best_value, start, tables
 from test_beta import EqualRewards, Lift, LoosePopulation
-from test_said import command
+from test_said import Nap, command
 
 import pomdplite as pl
 from pomdplite.cli.main import execute
@@ -20,6 +21,7 @@ from pomdplite.experiments.portfolio import plan as portfolio
 from pomdplite.experiments.portfolio.contest import Contender, Contest
 from pomdplite.experiments.portfolio.scored_world import ScoredWorld
 from pomdplite.experiments.portfolio.standings import Standing
+from pomdplite.mdp.budget import CLOCKS, OutOfTimeError
 from pomdplite.mdp.yardsticks import Yardsticks, yardsticks
 from pomdplite.planners import accepted, beta
 from pomdplite.planners.point_based.solver import PointBasedSolver
@@ -77,6 +79,36 @@ def test_the_planner_that_earns_most_wins_and_unknown_names_are_skipped(monkeypa
     assert best.mean > other.mean and best.episodes >= contest.FEWEST
     assert f"pomdp-lite {best.mean:.2f} ± {best.stderr:.2f} ({best.episodes} episodes)" in found.facts.line
     assert "if the hidden value were known; the gap is " in found.facts.line
+
+
+def test_one_that_has_nobody_to_race_with_plays_no_more_than_it_needs_for_a_mean(monkeypatch):
+    contenders(monkeypatch, "qmdp")
+    ticks = count()
+    monkeypatch.setitem(CLOCKS, "wall", lambda: 0.01 * next(ticks))  # a few episodes take more than hardly any time
+    found = pl.plan(Nap(), 60)
+    (only,) = found.facts.raced
+    assert only.episodes == 32 and found.facts.seconds < 0.3 * 60
+
+
+def test_if_none_is_ready_in_time_those_that_ran_out_of_it_get_the_rest_and_searches_come_first(monkeypatch):
+    contenders(monkeypatch, "sarsop", "qmdp", "pomdp-lite", "pomcp")
+    tried, prepared = [], portfolio._Field._prepared
+
+    def slow(field, title, allowed):
+        tried.append((title, allowed))
+        if title != "qmdp" and len(tried) <= 4:
+            raise OutOfTimeError("too long")
+        if title == "qmdp":
+            raise pl.TooLargeError("too large")
+        return prepared(field, title, allowed)
+
+    monkeypatch.setattr(portfolio._Field, "_prepared", slow)
+    found = pl.plan(Lift(), 8, sims=20)
+    assert [title for title, _ in tried] == ["sarsop", "qmdp", "pomdp-lite", "pomcp", "pomdp-lite"]
+    assert found.title == "pomdp-lite" and tried[-1][1] > 2 * tried[0][1]
+    assert {s.title: s.reason for s in found.facts.standings if s.reason}["pomcp"].startswith(
+        "preparing it takes longer"
+    )
 
 
 def test_planners_that_cannot_are_left_out_with_their_reasons(monkeypatch):

@@ -2,8 +2,9 @@
 
 Preparing comes first, in the order of CONTENDERS: none may take more than a fifth of the seconds, and all of them no
 more than three fifths, a little of which is kept for each one that is still to come. If one has bounds which prove that
-no planner earns noticeably more, there is nothing to race for. The choice is kept on disk, under the model's digest, as
-a planner file with the facts as its note.
+no planner earns noticeably more, there is nothing to race for. If none gets ready within its share, those that ran out
+of time get all the time that is left, one after the other, until one is ready. The choice is kept on disk, under the
+model's digest, as a planner file with the facts as its note.
 """
 
 import hashlib
@@ -36,12 +37,14 @@ from pomdplite.worlds import ModelWorld, World
 log = logging.getLogger("pomdplite")
 
 CONTENDERS = ("pomdp-lite-plus", "sarsop", "pomdp-lite", "qmdp", "despot", "pomcp")  # the first wins a tie
+_SOLVING = ("pomdp-lite-plus", "sarsop", "qmdp")  # which solve before the first step; others are ready earlier
 REAL_CONTENDERS = ("pft-dpw", "pomcpow")  # after them, on models with noise or readings
 SECONDS = 30.0
 _LONGEST = 1e6  # seconds
 _VERSION = 2  # of the race: what is kept on disk from another one does not count
 _PREPARING, _PREPARING_ALL = 0.2, 0.6  # of the seconds, for one planner and for all
 _KEPT = 0.02  # of the seconds, for each planner that is still to be prepared
+_ALONE = 0.2  # of the seconds, for the episodes of a planner that has nobody to race with
 _BOUNDING = 0.1  # of the seconds, for the yardsticks
 _PROVEN = 0.01  # gap between a planner's own bounds below which there is nothing to race for
 
@@ -108,7 +111,8 @@ def _choose(task: _Task, report: Report) -> Plan:
     try:
         field.prepare()
         seed = int(rng.stream(task.seed, rng.RACE)[0])
-        seconds = whole.left if field.proven is None else min(whole.left, _PREPARING * task.seconds)
+        alone = field.proven is not None or len(field.contenders) == 1
+        seconds = min(whole.left, _ALONE * task.seconds) if alone else whole.left
         race = Contest(field.contenders, field.world(), seed, Deadline(max(0.0, seconds), task.clock), report)
         race.run()
     except KeyboardInterrupt:
@@ -158,28 +162,39 @@ class _Field:
         task, clock = self.task, self.task.clock
         check_before_planning(task.model)
         self.yardsticks = yardsticks(task.model, work=10 * CHEAP, deadline=Deadline(_BOUNDING * task.seconds, clock))
-        titles = _titles(task.model)
+        titles, late = _titles(task.model), list[str]()
         for later, title in zip(reversed(range(len(titles))), titles, strict=True):
             if self.proven is not None:
                 self._leave_out(title, f"not raced, since {self.contenders[0].title} is proven to be as good")
                 continue
             most = (_PREPARING_ALL - later * _KEPT) * task.seconds - self._whole.elapsed
             allowed = min(_PREPARING * task.seconds, most)
-            if allowed <= 0:
-                self._leave_out(title, "no time was left to prepare it")
-                continue
-            self._report(f"preparing {title}")
-            try:
-                planner = self._prepared(title, allowed)
-            except OutOfTimeError:
-                self._leave_out(title, f"preparing it takes longer than the {allowed:.2g} s it may")
-            except CANNOT_PLAN as error:
-                self._leave_out(title, str(error))
+            if self._try(title, allowed):
+                late.append(title)
+        for title in sorted(late, key=lambda title: title in _SOLVING):
+            if not self.contenders and self._whole.left > 0:
+                self.left_out = [standing for standing in self.left_out if standing.title != title]
+                self._try(title, self._whole.left)
+
+    def _try(self, title: str, allowed: float) -> bool:
+        """Prepare a planner within so many seconds, or leave it out with the reason; whether they were too few."""
+        if allowed <= 0:
+            self._leave_out(title, "no time was left to prepare it")
+            return True
+        self._report(f"preparing {title}")
+        try:
+            planner = self._prepared(title, allowed)
+        except OutOfTimeError:
+            self._leave_out(title, f"preparing it takes longer than the {allowed:.2g} s it may")
+            return True
+        except CANNOT_PLAN as error:
+            self._leave_out(title, str(error))
+        else:
+            if planner.stand_in is None:
+                self._add(Contender(planner))
             else:
-                if planner.stand_in is None:
-                    self._add(Contender(planner))
-                else:
-                    self._leave_out(title, f"it decides as {planner.stand_in} here")
+                self._leave_out(title, f"it decides as {planner.stand_in} here")
+        return False
 
     def world(self) -> World:
         """Where the contenders race: one that pays for decisions instead of luck, if QMDP can keep the score."""
