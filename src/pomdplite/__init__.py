@@ -39,6 +39,7 @@ from pomdplite.experiments import (
     tune,
 )
 from pomdplite.formats.loading import load
+from pomdplite.formats.writing import save
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.actions import Action
 from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
@@ -180,6 +181,7 @@ __all__ = [
     "plan",
     "plot",
     "run_episode",
+    "save",
     "tables",
     "tabular",
     "to_mdps",

@@ -14,6 +14,7 @@ from pomdplite.cli.check import check
 from pomdplite.cli.compare import compare
 from pomdplite.cli.console import err
 from pomdplite.cli.encoding import use_fallbacks
+from pomdplite.cli.export import export
 from pomdplite.cli.list import list_
 from pomdplite.cli.report import report
 from pomdplite.cli.run import run
@@ -29,7 +30,7 @@ _READER_GONE = 141  # and a pipe whose reader has gone
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 app.command("list")(list_)
-for command in (show, check, run, compare, solve, watch, bench, report, tune):
+for command in (show, check, run, compare, solve, watch, bench, report, tune, export):
     app.command()(command)
 
 

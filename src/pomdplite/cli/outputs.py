@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pomdplite.errors import UsageError
 from pomdplite.experiments.files import check_writable
+from pomdplite.formats.loading import MARK, is_model_file
 from pomdplite.planners.files import is_planner_file
 
 
@@ -41,6 +42,18 @@ def _is_video(path: Path) -> bool:
 
 def _is_page(path: Path) -> bool:
     return _beginning(path).lstrip().lower().startswith(b"<!doctype html")
+
+
+def model_file(path: Path) -> OutputKind:
+    """A .pomdp or .pomdpx file that `pomdplite export` wrote."""
+    if not is_model_file(str(path)):
+        raise UsageError(f"{path} must end in .pomdp or .pomdpx.")
+    return OutputKind("a model that pomdplite wrote", _is_exported)
+
+
+def _is_exported(path: Path) -> bool:
+    with path.open("rb") as file:
+        return MARK.encode() in file.read(1000)
 
 
 POLICY = OutputKind("a planner file", is_planner_file)

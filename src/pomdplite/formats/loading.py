@@ -7,6 +7,7 @@ from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 
 SUFFIXES = (".pomdp", ".pomdpx")
+MARK = "Written by pomdplite"  # in every file that the library writes
 
 _digests: dict[str, str] = {}  # of files as they were when last loaded
 

@@ -47,6 +47,8 @@ def _follows(net: Network, variable: Variable, known: set[str]) -> bool:
     factor = net.transition[variable.after]
     sizes = [size for size, name in zip(factor.sizes, factor.variables, strict=True) if name != variable.after]
     first = Restriction(net.initial[variable.name], set()).at({}).table
+    if len(variable.values) == 1:
+        return False  # nothing to know
     if not set(factor.parents) <= names or first.ndim > 1 or first.max() != 1 or np.prod(sizes) > _MOST_ROWS:
         return False
     rows = Restriction(factor, set(factor.parents))
