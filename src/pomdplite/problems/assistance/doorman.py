@@ -47,7 +47,6 @@ class Doorman(Model):
     state = State(cell=np.int16, door=("shut", *DIRECTIONS), begun=bool, done=bool)
     actions = ("wait", *(f"open-{direction}" for direction in DIRECTIONS))
     next_states = 5
-    horizon = 200
     return_range = 1.0
 
     def __init__(

@@ -42,7 +42,6 @@ class Kitchen(Model):
         cell=np.int8, open=np.int8, hand=np.int8, hatch=np.int8, bowl=np.int16, begun=bool, done=bool
     )  # bowl: bit i is ingredient i
     next_states = 5
-    horizon = 200
     return_range = 1.0
 
     def __init__(
