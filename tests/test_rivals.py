@@ -308,6 +308,32 @@ def test_despot_uses_the_upper_bound_of_a_model_whose_hidden_values_cannot_be_li
 # ---------------------------------------------------------------------- most likely
 
 
+class Corridor(pl.Model):
+    """Walk to the end where the lamp is; every step costs the same, wherever it leads."""
+
+    state = pl.State(cell=np.int8)
+    hidden = pl.Hidden(lamp=("left", "right"))
+    actions = ("left", "right")
+    discount = 0.95
+
+    def transition(m, x, theta, a, y):
+        y.cell = x.cell + 2 * a - 1
+
+    def reward(m, x, theta, a):
+        return -3.0
+
+    def terminal(m, x):
+        return abs(x.cell) == 2
+
+
+def test_searches_explore_where_all_rewards_are_equal():
+    """A range of rewards of 0 would leave UCB1 without exploration."""
+    rival, own = pl.Pomcp(Corridor(), sims=10), pl.PomdpLite(Corridor(), solver="uct", beta=0.0, sims=10)
+    rival.prepare()
+    own.prepare()
+    assert rival.c == 3.0 and own.solver.parameters.c == 1.5
+
+
 def test_the_most_likely_planner_opens_a_door_at_once_on_tiger():
     """Listening is of no use to it: it opens the door away from the side that it believes in, for (10 − 100) / 2."""
     planner = pl.MostLikely(pl.Tiger())

@@ -32,3 +32,9 @@ def reward_range(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> tuple
         rewards = distinct.pool[distinct.at[r] : distinct.at[r] + offsets[component + 1] - offsets[component]]
         low, high = min(low, float(rewards.min())), max(high, float(rewards.max()))
     return low, high
+
+
+def reward_spread(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> float:
+    """How far rewards lie apart; if they are all equal, as costs of steps are, how far from the 0 after the end."""
+    low, high = reward_range(view, deadline=deadline)
+    return high - low if high > low else abs(high)

@@ -26,7 +26,7 @@ from pomdplite.mdp.grid.points import PointValues
 from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
-from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.reward_range import reward_spread
 from pomdplite.mdp.search.drawn.solver import WideningSolver
 from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
@@ -271,8 +271,7 @@ class PomdpLite(Planner):
         """What both searches take."""
         exploration = self.model.exploration
         if exploration is None:
-            low, high = reward_range(self.view, deadline=self._deadline)
-            exploration = (high - low) / 2
+            exploration = reward_spread(self.view, deadline=self._deadline) / 2
         horizon = self.model.episode_horizon
         depth = min(horizon, self.search_depth or self.model.search_depth or horizon)
         return {"budget": self.budget, "exploration": exploration, "search_depth": depth}
