@@ -28,6 +28,7 @@ TABLE_CARRYING = {
     "pomdp-lite": 15.749058,
     "mean-mdp": 15.749058,
     "qmdp": 15.723653,
+    "most-likely": 15.308924,
     "insist": 14.773036,
     "give way": 14.450072,
 }

@@ -139,6 +139,7 @@ def test_the_bayes_optimal_value_is_that_of_the_game(optimal):
         ("pomdp-lite", {"beta": 0.3}),
         ("mean-mdp", {}),
         ("qmdp", {}),
+        ("most-likely", {}),
     ],
 )
 def test_planners_earn_what_the_page_says(model, name, options):
