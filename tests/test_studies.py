@@ -166,7 +166,10 @@ def test_bench_lists_the_shipped_studies():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("table7", "--out", "x.db"), "no study 'table7'; there are applications, beta, light-dark, pendulum, rivals, table1"),
+        (
+            ("table7", "--out", "x.db"),
+            "no study 'table7'; there are applications, beta, light-dark, pendulum, rivals, table1",
+        ),
         (("nowhere.toml", "--out", "x.db"), "cannot read the study nowhere.toml: No such file"),
         (("table1",), "give a study and a file"),
         (("table1", "--out", "no/x.db"), "there is no folder no"),

@@ -13,19 +13,31 @@ from pomdplite.model.compiled import KernelView
 
 _STATES = 2000
 _MOST_NUMBERS = 32_000_000
+_MOST_REWARDS = 50_000_000  # R(x, θ, a) that are computed, some tenths of a second
 _SHARE = 0.125  # of the memory, for numbers
 
 
 def reward_range(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> tuple[float, float]:
     """The smallest and the largest reward among the first reachable states; or random ones, if outcomes or the values
-    of θ on the way cannot be listed.
+    of θ on the way cannot be listed. Where θ has so many values that only few states can be listed, among both.
     """
     if view.real or view.has_changing_numbers:
         return sampled_reward_range(view)
+    most = int(np.max(np.diff(view.kernel_model.offsets))) if view.listed else 1
+    states = _MOST_REWARDS // (view.kernel_model.actions * most)
+    found = _listed_reward_range(view, max(1, min(_STATES, states)), deadline)
+    if states >= _STATES:
+        return found
+    others = sampled_reward_range(view)
+    return min(found[0], others[0]), max(found[1], others[1])
+
+
+def _listed_reward_range(view: KernelView, states: int, deadline: Deadline) -> tuple[float, float]:
+    """The smallest and the largest reward among the first so many reachable states."""
     what, instead = f"{view.model.name}: finding the range of its rewards", "set the model's beta and return_range"
     check = partial(deadline.check, what, instead=instead)
     numbers = min(_MOST_NUMBERS, _SHARE * memory.limit() / 8)
-    _, distinct = explore(view.unobserved(), view.root(), _STATES, numbers, deadline, check)
+    _, distinct = explore(view.unobserved(), view.root(), states, numbers, deadline, check)
     offsets, low, high = view.kernel_model.offsets, np.inf, -np.inf
     for r in range(int(distinct.counts[STEPS])):
         component = distinct.component[r]

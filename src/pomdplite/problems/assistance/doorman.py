@@ -1,8 +1,8 @@
-"""Doorman, after Fern, Natarajan, Judah and Tadepalli: open doors for somebody without knowing where he wants to go.
+"""Doorman, after Fern, Natarajan, Judah and Tadepalli: open doors for somebody without knowing where they want to go.
 
 Every cell of a grid has a door to each neighbour. Only one door is open at a time, and it shuts behind whoever passes.
-A person walks from the middle to the resource he wants and picks it up: to move, he opens a door in one action and
-passes it in the next. The assistant opens a door of the cell that he is in, or waits. In each step the assistant acts,
+A person walks from the middle to the resource they want and picks it up: to move, they open a door in one action and
+pass it in the next. The assistant opens a door of the cell that they are in, or waits. In each step the assistant acts,
 and then the person; the person begins.
 """
 
@@ -26,7 +26,7 @@ from pomdplite.problems.assistance.rationality import (
 
 WAIT = 0  # as an action, and as the door that is open; direction d is d + 1 in both
 DIRECTIONS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}  # columns and rows
-PICK_UP = 4  # the person's action after four directions, in which he passes the door if it is open, or opens it
+PICK_UP = 4  # the person's action after four directions, in which they pass the door if it is open, or open it
 RESOURCES = {
     "wood": (0, 0), "food": (3, 0), "gold": (6, 0), "iron": (6, 3), "stone": (6, 6), "clay": (3, 6), "wool": (0, 6),
     "salt": (0, 3),
@@ -35,7 +35,7 @@ BLOCKED = ((1, 1), (5, 1), (2, 4), (4, 5), (5, 4))
 
 
 class Doorman(Model):
-    """Open doors for a person whose goal is hidden, at a cost of 1 for every action that he has to take.
+    """Open doors for a person whose goal is hidden, at a cost of 1 for every action that they have to take.
 
     resources    the cell of each resource, as (column, row) from the north-west; all are equally probable goals
     size         columns and rows of the grid; the person starts in the middle
@@ -84,9 +84,9 @@ class Doorman(Model):
         self.hidden = Hidden(resource=tuple(resources))
 
     def _plan(self, goal: int) -> tuple[Any, float]:
-        """The fewest actions of a person who works alone, and how many he takes on average from the middle."""
+        """The fewest actions of a person who works alone, and how many they take on average from the middle."""
         cell, door = (axis.ravel() for axis in np.indices((self.size**2, 5)))
-        after = np.full((len(cell) + 1, PICK_UP + 1), ILLEGAL)  # the last state: he has it
+        after = np.full((len(cell) + 1, PICK_UP + 1), ILLEGAL)  # the last state: they have it
         for d in range(PICK_UP):
             to = self.neighbour[cell, d]
             after[:-1, d] = np.where(to == ILLEGAL, ILLEGAL, np.where(door == d + 1, 5 * to, 5 * cell + d + 1))
@@ -122,7 +122,7 @@ class Doorman(Model):
         return x.done
 
     def success(self, x: Any, theta: Any) -> bool:
-        """The person has what he wants."""
+        """The person has what they want."""
         return bool(x.done)
 
     def policy(m: Any, x: Any, u: float) -> int:

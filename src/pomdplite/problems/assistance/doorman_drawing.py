@@ -26,7 +26,7 @@ def draw_doors(model: "Doorman", x: Any, marginals: list[Floats]) -> str:
                 text = f"P{_ARROWS[x.door]} {text}" if text != "·" else f"P{_ARROWS[x.door]}"
             texts.append(text.center(width))
         lines.append("".join(texts).rstrip())
-    end = ["", "the person has what he wants"] if x.done else []
+    end = ["", "the person has what they want"] if x.done else []
     return "\n".join([*lines, *end, "", *bar_lines(tuple(model.resources), marginals[0])])
 
 

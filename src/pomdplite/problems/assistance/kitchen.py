@@ -1,7 +1,7 @@
-"""Kitchen, after Fern, Natarajan, Judah and Tadepalli: hand ingredients to a cook without knowing what he cooks.
+"""Kitchen, after Fern, Natarajan, Judah and Tadepalli: hand ingredients to a cook without knowing the recipe.
 
 The cook is in a room of cells. Each ingredient has a container at the wall, with a door; opening one shuts the others.
-He fetches one ingredient at a time and pours it into the bowl on the counter. The assistant reaches all containers: it
+They fetch one ingredient at a time and pour it into the bowl on the counter. The assistant reaches all containers: it
 opens one, fetches what is in the open one to the hatch beside the bowl, where there is room for one thing, or clears
 the hatch. In each step the assistant acts, and then the cook; the cook begins. Rules in full: docs/assistants.md.
 """
@@ -30,7 +30,7 @@ RECIPES = {
 
 
 class Kitchen(Model):
-    """Help a cook whose recipe is hidden, at a cost of 1 for every action that he has to take.
+    """Help a cook whose recipe is hidden, at a cost of 1 for every action that the cook has to take.
 
     recipes      the ingredients of each recipe, by its name; all are equally probable
     size         columns and rows of the room
@@ -71,7 +71,7 @@ class Kitchen(Model):
         )  # fmt: skip
 
     def start(self, x: Any) -> None:
-        """The cook is at the counter, and it is his turn."""
+        """The cook is at the counter, and it is the cook's turn."""
         x.cell = self.counter
 
     def transition(m: Any, x: Any, theta: Any, a: int, y: Any, p: Any) -> None:

@@ -1,9 +1,9 @@
-"""What the cook can do, and how much he has left to do. These functions are compiled with the model's."""
+"""What the cook can do, and how much is left to do. These functions are compiled with the model's."""
 
 from typing import Any
 
 NOTHING = 0  # in x.open, x.hand and x.hatch; ingredient i is i + 1 there
-USE = 4  # the cook's action after his four moves: open, take or pour, whichever is possible where he is
+USE = 4  # the cook's action after four moves: open, take or pour, whichever is possible there
 
 
 def stored(x: Any, item: int) -> bool:

@@ -30,7 +30,7 @@ def _holding(model: "Kitchen", x: Any) -> list[tuple[str, str]]:
 
 
 def draw_kitchen(model: "Kitchen", x: Any, marginals: list[Floats]) -> str:
-    """Draw the room with the cook as C and the assistant as A, what he, the bowl and the hatch hold, and the belief."""
+    """Draw the room with the cook as C and the assistant as A, what cook, bowl and hatch hold, and the belief."""
     width = max(map(len, model.ingredients)) + 6
     lines = []
     for row in range(model.rows):

@@ -89,7 +89,7 @@ def plans(recipes: Sequence[Sequence[int]], items: int, neighbour: Ints, station
 
 
 def _shape(cells: int, size: int) -> tuple[int, ...]:
-    """Of the cook's states for a recipe of this many ingredients; one more in his hand is none of them."""
+    """Of the cook's states for a recipe of this many ingredients; one more in the hand is none of them."""
     return cells, size + 1, size + 2, size + 1, 2**size
 
 

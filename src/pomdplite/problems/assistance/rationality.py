@@ -1,11 +1,11 @@
-"""How the person who is helped acts: for a goal of his own, mostly the right way, as if nobody helped.
+"""How the person who is helped acts: for a goal of their own, mostly the right way, as if nobody helped.
 
-Alone, he pays 1 for every action until he is done, and actions are certain. So
+Alone, they pay 1 for every action until they are done, and actions are certain. So
 
     Q*(s, u) = −(1 + n(s')),        n(s) the fewest actions from s to the goal, s' the state after u,
 
-and he takes action u with a probability proportional to exp(rationality · Q*(s, u)): a Boltzmann policy. What the
-assistant does changes s, and he reacts to that, but he does not count on help to come.
+and they take action u with a probability proportional to exp(rationality · Q*(s, u)): a Boltzmann policy. What the
+assistant does changes s, and they react to that, but they do not count on help to come.
 """
 
 import math
@@ -35,11 +35,11 @@ def steps_to_go(after: Ints, goal: Flags) -> Ints:
 
 
 def expected_steps(after: Ints, steps: Ints, rationality: float, start: int) -> float:
-    """How many actions he takes on average from the start if nobody helps; steps: the fewest actions to the goal."""
+    """How many actions they take on average from the start if nobody helps; steps: the fewest actions to the goal."""
     if steps[start] == FAR:
         return math.inf
     states = np.array([start])
-    while True:  # to all that he can reach
+    while True:  # to all that they can reach
         further = np.union1d(states, after[states])
         further = further[further != ILLEGAL]
         if len(further) == len(states):
