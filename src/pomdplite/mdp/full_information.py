@@ -7,7 +7,7 @@ of a fixed policy, which takes the same action in x whatever it has observed, is
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Ints, inlined, kernel
+from pomdplite.compile.jit import Flags, Floats, Ints, inlined, kernel
 from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.bellman import forever
@@ -83,10 +83,12 @@ def _values(momdp: Momdp, choice: Ints, gamma: float, tolerance: float, deadline
     """The optimal value if each state may choose among the pairs choice[state, 0]:choice[state, 1]."""
     r, name = momdp.reachable, momdp.view.model.name
     v, arrays = np.zeros((r.states, momdp.values)), momdp.arrays
+    loops = np.zeros(len(arrays.graph.step), np.bool_)  # by pair: with a discount, actions that never change anything
     if gamma < 1:
+        _find_loops(arrays, choice, loops)
         # Values start low and only increase, so an action that only loops needs to be considered just once.
         v[1:] = _smallest_reward(arrays, r.view.table.offsets, choice) / (1 - gamma)
-        _raise_to_loop_values(arrays, choice, v, gamma)
+        _raise_to_loop_values(arrays, choice, loops, v, gamma)
     for first, last in zip(r.components.first[1:-1], r.components.first[2:], strict=True):
         part = max(1, _BACKUPS * int(last - first) // max(1, momdp.values * int((choice[first:last] @ (-1, 1)).sum())))
         for sweep in range(_MAX_SWEEPS):
@@ -94,7 +96,7 @@ def _values(momdp: Momdp, choice: Ints, gamma: float, tolerance: float, deadline
             for start in reversed(starts) if sweep % 2 == 1 else starts:
                 deadline.check(f"{name}: computing the values of a known θ")
                 end = min(start + part, int(last))
-                change = max(change, _sweep(arrays, choice, v, start, end, gamma, sweep % 2 == 1))
+                change = max(change, _sweep(arrays, choice, loops, v, start, end, gamma, sweep % 2 == 1))
             if change <= tolerance:
                 break
         else:
@@ -117,6 +119,14 @@ def _smallest_reward(arrays: MomdpArrays, offsets: Ints, choice: Ints) -> float:
     return smallest
 
 
+@kernel
+def _find_loops(arrays: MomdpArrays, choice: Ints, loops: Flags) -> None:
+    """Mark the pairs that only loop."""
+    for s in range(1, choice.shape[0]):
+        for pair in range(choice[s, 0], choice[s, 1]):
+            loops[pair] = _only_loops(arrays, s, pair)
+
+
 @inlined
 def _only_loops(arrays: MomdpArrays, s: int, pair: int) -> bool:
     """Whether the action never changes x or θ."""
@@ -130,12 +140,12 @@ def _only_loops(arrays: MomdpArrays, s: int, pair: int) -> bool:
 
 
 @kernel
-def _raise_to_loop_values(arrays: MomdpArrays, choice: Ints, v: Floats, gamma: float) -> None:
+def _raise_to_loop_values(arrays: MomdpArrays, choice: Ints, loops: Flags, v: Floats, gamma: float) -> None:
     """Raise values to what repeating an action that only loops is worth."""
     distinct, joint = arrays.distinct, arrays.joint
     for s in range(1, v.shape[0]):
         for pair in range(choice[s, 0], choice[s, 1]):
-            if _only_loops(arrays, s, pair):
+            if loops[pair]:
                 r = arrays.graph.step[pair]
                 size, stride = joint.size[distinct.component[r]], joint.stride[distinct.component[r]]
                 for j in range(v.shape[1]):
@@ -143,23 +153,25 @@ def _raise_to_loop_values(arrays: MomdpArrays, choice: Ints, v: Floats, gamma: f
 
 
 @kernel
-def _sweep(arrays: MomdpArrays, choice: Ints, v: Floats, first: int, last: int, gamma: float, backwards: bool) -> float:
+def _sweep(
+    arrays: MomdpArrays, choice: Ints, loops: Flags, v: Floats, first: int, last: int, gamma: float, backwards: bool
+) -> float:
     """One Gauss–Seidel sweep over a component's states; the largest change."""
     change = 0.0
     for i in range(last - first):
         s = last - 1 - i if backwards else first + i
-        change = max(change, _back_up(arrays, choice, v, s, gamma))
+        change = max(change, _back_up(arrays, choice, loops, v, s, gamma))
     return change
 
 
 @inlined
-def _back_up(arrays: MomdpArrays, choice: Ints, v: Floats, s: int, gamma: float) -> float:
+def _back_up(arrays: MomdpArrays, choice: Ints, loops: Flags, v: Floats, s: int, gamma: float) -> float:
     """V_θ(x) = max_a Q_θ(x, a) for every θ; the largest change."""
-    graph, joint, change = arrays.graph, arrays.joint, 0.0
+    change = 0.0
     for j in range(v.shape[1]):
         best = v[s, j] if gamma < 1.0 else -np.inf
         for pair in range(choice[s, 0], choice[s, 1]):
-            if gamma < 1.0 and graph.next[joint.edge[pair]] == s and _only_loops(arrays, s, pair):
+            if loops[pair]:
                 continue
             best = max(best, full_information_q(arrays, v, s, pair, j, gamma, True))
         if best != v[s, j]:
