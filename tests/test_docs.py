@@ -65,6 +65,13 @@ def test_the_page_about_gymnasium(tmp_path, monkeypatch):
     assert 0.5 <= world.theta.mass <= 2.0 and world.step(0).reward < 0
 
 
+def test_the_page_about_model_files(tmp_path, monkeypatch, capsys):
+    run_blocks("docs/model-files.md", tmp_path, monkeypatch)
+    claimed = re.search(r"print\(model.structure\)  # (.*)", (ROOT / "docs/model-files.md").read_text())
+    assert claimed and capsys.readouterr().out.strip() == claimed[1]
+    assert pl.load(tmp_path / "tiger.pomdp").hidden.size == 2
+
+
 def test_the_page_about_your_own_loop(tmp_path, monkeypatch, capsys):
     scope = run_blocks("docs/in-your-own-loop.md", tmp_path, monkeypatch)
     assert scope["planner"].belief.marginals()[0][0] > 0.99  # heard on the left three times

@@ -76,10 +76,10 @@ class Factored:
             for after, factors in outcomes:
                 found = self.transition[variable.after].at({**context, **after})
                 self._need_before(found)
-                table = found.distribution(where)
-                for value in np.flatnonzero(table.reshape(-1, table.shape[-1]).any(axis=0)).tolist():
-                    piece = Restricted(found.factor, found.variables, table[..., value])
-                    further.append(({**after, variable.after: value}, [*factors, piece]))
+                table = found.check(where)
+                for i in np.flatnonzero(table.reshape(-1, table.shape[-1]).any(axis=0)).tolist():
+                    piece = Restricted(found.factor, found.variables, table[..., i])
+                    further.append(({**after, variable.after: found.named[i]}, [*factors, piece]))
             outcomes = further
             if len(outcomes) > _MOST_NEXT:
                 raise TooLargeError(f"{self.net.file}: more than {_MOST_NEXT:,} next states {where()}.")

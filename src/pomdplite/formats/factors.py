@@ -48,10 +48,16 @@ class Factor:
 
 
 class Restricted:
-    """A function of few variables, with a table of all its values. The child, if there is one, is the last axis."""
+    """A function of few variables, with a table of its values. The child, if there is one, is the last axis.
 
-    def __init__(self, factor: Factor, variables: tuple[str, ...], table: Floats) -> None:
+    If only some values of the child are named, that axis has only these, and all other numbers are 0.
+    """
+
+    def __init__(
+        self, factor: Factor, variables: tuple[str, ...], table: Floats, named: Sequence[int] | None = None
+    ) -> None:
         self.factor, self.variables, self.table = factor, variables, table
+        self.named = range(factor.sizes[-1] if factor.child is not None else 0) if named is None else named
         self._checked = False
 
     @property
@@ -60,7 +66,20 @@ class Restricted:
         return self.variables if self.factor.child is None else self.variables[:-1]
 
     def distribution(self, where: Callable[[], str]) -> Floats:
-        """The table of a conditional probability, whose sums are checked; where: names the step in messages."""
+        """The table of a conditional probability for all values of the child, checked as in `check`."""
+        self.check(where)
+        if isinstance(self.named, range):
+            return self.table
+        whole = np.zeros((*self.table.shape[:-1], self.factor.sizes[-1]))
+        whole[..., list(self.named)] = self.table
+        self.table, self.named = whole, range(self.factor.sizes[-1])
+        return whole
+
+    def check(self, where: Callable[[], str]) -> Floats:
+        """The table of a conditional probability for the named values, whose sums are checked.
+
+        where: names the step in messages.
+        """
         if not self._checked:
             self.table = distributions(
                 self.table, self.factor.place, f"the probability of {self.factor.child} {where()}"
@@ -108,6 +127,11 @@ class Restriction:
             i for i in self.free if i == last or any(factor.entries[number].pattern[i] != ANY for number in numbers)
         ]
         shape = [factor.sizes[i] for i in named]
+        patterns = [factor.entries[number].pattern for number in numbers]
+        children: list[int] | None = None
+        if last in named and all(pattern[-1] >= 0 for pattern in patterns):
+            children = sorted({pattern[-1] for pattern in patterns})
+            shape[-1] = len(children)
         if math.prod(shape) > _MOST_RESTRICTED:
             raise TooLargeError(factor.place.text(
                 f"the function of {', '.join(factor.variables[i] for i in named)} has {math.prod(shape):,} values; the "
@@ -119,9 +143,11 @@ class Restriction:
             each = [i for i, value in enumerate(entry.pattern) if value == EACH]
             values: Any = entry.table[tuple(context.get(i, slice(None)) for i in each)]
             where = tuple(slice(None) if entry.pattern[i] < 0 else entry.pattern[i] for i in named)
+            if children is not None:
+                where = (*where[:-1], children.index(entry.pattern[-1]))
             spread = tuple(slice(None) if entry.pattern[i] == EACH else None for i in named if entry.pattern[i] < 0)
             table[where] = values[spread]
         for axis in reversed(range(len(named))):  # leave out variables that make no difference
             if named[axis] != last and np.array_equal(table, np.broadcast_to(table.take([0], axis), table.shape)):
                 table, named = table.take(0, axis), named[:axis] + named[axis + 1 :]
-        return Restricted(factor, tuple(factor.variables[i] for i in named), table)
+        return Restricted(factor, tuple(factor.variables[i] for i in named), table, children)

@@ -1,5 +1,6 @@
 """A network with its variables multiplied out into one list of states: those that can be reached."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -8,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import TooLargeError
-from pomdplite.formats.factors import Factor, Restriction
+from pomdplite.formats.factors import Factor, Restricted, Restriction
 from pomdplite.formats.file_model import NO_OBSERVATION
 from pomdplite.formats.flat import Flat, expected
 from pomdplite.formats.network import Network
@@ -76,8 +77,7 @@ class _Flattener:
             partial = [
                 ({**values, name: value}, p * q)
                 for values, p in partial
-                for value, q in enumerate(given.at(values).distribution(lambda: "in the beginning").tolist())
-                if q > 0
+                for value, q in _chances(given.at(values), lambda: "in the beginning")
             ]
             self._limit(len(partial))
         return {tuple(values[v.name] for v in self.net.states): p for values, p in partial}
@@ -103,8 +103,7 @@ class _Flattener:
             outcomes = [
                 ({**given, variable.after: value}, p * q)
                 for given, p in outcomes
-                for value, q in enumerate(self.functions[variable.after].at(given).distribution(where).tolist())
-                if q > 0
+                for value, q in _chances(self.functions[variable.after].at(given), where)
             ]
             self._limit(len(outcomes))
         ends: list[tuple[Values, float]] = []
@@ -127,10 +126,10 @@ class _Flattener:
     def _sights(
         self, given: Values, p: float, y: int, sights: dict[tuple[int, int], float], where: Any
     ) -> list[tuple[Values, float]]:
-        tables = [self.functions[v.name].at(given).distribution(where).tolist() for v in self.net.observations]
+        tables = [_chances(self.functions[v.name].at(given), where) for v in self.net.observations]
         shown = tuple(given[v.after] for v in self.seen)
         found = []
-        for combination in product(*([(i, q) for i, q in enumerate(table) if q > 0] for table in tables)):
+        for combination in product(*tables):
             q = float(np.prod([q for _, q in combination]))
             key = (*(i for i, _ in combination), *shown)
             sights[y, self.observations.setdefault(key, len(self.observations))] = q
@@ -147,6 +146,11 @@ class _Flattener:
 def _given(factor: Factor) -> Restriction:
     """A conditional probability with its parents fixed, or a reward with everything fixed."""
     return Restriction(factor, set(factor.parents))
+
+
+def _chances(found: Restricted, where: Callable[[], str]) -> list[tuple[int, float]]:
+    """The values that a variable may take, with their probabilities."""
+    return [(value, p) for value, p in zip(found.named, found.check(where).tolist(), strict=True) if p > 0]
 
 
 def _matrix(places: list[tuple[int, int]], numbers: list[float], shape: tuple[int, int]) -> Any:

@@ -1,5 +1,6 @@
 """Numbers in files: runs of them, parsed at once."""
 
+import math
 import re
 import warnings
 
@@ -11,6 +12,7 @@ from pomdplite.formats.places import FilePlace
 _NOT_A_NUMBER = re.compile(r"[^\s0-9eE.+-]")
 SUM_TOLERANCE = 1e-4  # of probabilities that a file gives with few digits; they are divided by their sum
 _EXACT = 1e-12
+_SHORT = 500  # characters that Python splits faster than NumPy parses them
 
 
 def parse_numbers(text: str, place: FilePlace) -> Floats:
@@ -18,7 +20,7 @@ def parse_numbers(text: str, place: FilePlace) -> Floats:
     if not text or text.isspace():
         return np.zeros(0)
     wrong = _NOT_A_NUMBER.search(text)
-    if wrong is None:
+    if wrong is None and len(text) > _SHORT:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)
             try:
@@ -27,14 +29,16 @@ def parse_numbers(text: str, place: FilePlace) -> Floats:
                 numbers = np.array([np.nan])
         if np.isfinite(numbers).all():
             return numbers
+    found = []
     for word in text.split():
         try:
-            finite = np.isfinite(float(word)) and "_" not in word
+            number = float(word)
         except ValueError:
-            finite = False
-        if not finite:
+            number = math.nan
+        if not math.isfinite(number) or "_" in word:
             place.refuse(f"{word[:40]!r} is not a finite number")
-    return np.array([float(word) for word in text.split()])
+        found.append(number)
+    return np.array(found)
 
 
 def parse_number(text: str, place: FilePlace) -> float:

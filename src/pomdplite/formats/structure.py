@@ -49,10 +49,9 @@ def _follows(net: Network, variable: Variable, known: set[str]) -> bool:
     first = Restriction(net.initial[variable.name], set()).at({}).table
     if len(variable.values) == 1:
         return False  # nothing to know
-    if not set(factor.parents) <= names or first.ndim > 1 or first.max() != 1 or np.prod(sizes) > _MOST_ROWS:
+    if not set(factor.parents) <= names or first.ndim > 1 or 1 not in first or np.prod(sizes) > _MOST_ROWS:
         return False
     rows = Restriction(factor, set(factor.parents))
     return all(
-        rows.at(dict(zip(factor.parents, values, strict=True))).table.max() == 1
-        for values in product(*map(range, sizes))
+        1 in rows.at(dict(zip(factor.parents, values, strict=True))).table for values in product(*map(range, sizes))
     )

@@ -71,7 +71,8 @@ class _Builder(handler.ContentHandler):
 
     def startElement(self, name: str, attrs: Any) -> None:
         """Called by the parser at <name ...>."""
-        element = Element(name, dict(attrs), FilePlace(self.file, self._locator.getLineNumber()))
+        attributes = dict(attrs) if attrs.getLength() else {}
+        element = Element(name, attributes, FilePlace(self.file, self._locator.getLineNumber()))
         if len(self._open) >= _DEEPEST:
             element.place.refuse(f"elements are nested more than {_DEEPEST} deep")
         if self._open:
