@@ -113,7 +113,8 @@ class Factored:
 
     def sights(self, after: Values, a: int) -> list[Restricted]:
         """Z of each observation variable, where the observed variables have these next values."""
-        found = [sight.at({**after, **self.actions[a]}) for sight in self.sight]
+        values = {**after, **self.actions[a]}
+        found = [sight.at(values) for sight in self.sight]
         for function in found:
             function.distribution(lambda: f"after {self.names[a]}")
         return found

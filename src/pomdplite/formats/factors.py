@@ -100,11 +100,20 @@ class Restriction:
             key = tuple(max(entry.pattern[i], ANY) for i in self.fixed)
             self._entries.setdefault(key, []).append(number)
         self._masks = {tuple(value == ANY for value in key) for key in self._entries}
+        self._fixed_names = [factor.variables[i] for i in self.fixed]
+        self._seen: dict[tuple[int, ...], Restricted] = {}  # by context
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Restricted] = {}
 
     def at(self, values: Mapping[str, int]) -> Restricted:
         """The function of the free variables that these values of the fixed ones leave."""
-        context = [values[self.factor.variables[i]] for i in self.fixed]
+        context = tuple([values[name] for name in self._fixed_names])
+        found = self._seen.get(context)
+        if found is None:
+            found = self._seen[context] = self._matching(context)
+        return found
+
+    def _matching(self, context: tuple[int, ...]) -> Restricted:
+        """The same, where several contexts that the same entries match share one table."""
         numbers: list[int] = []
         for mask in self._masks:
             key = tuple(ANY if wild else value for value, wild in zip(context, mask, strict=True))

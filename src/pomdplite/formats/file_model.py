@@ -207,7 +207,7 @@ class ChangingFileModel(FileModel):
 def _ends(found: Found, first: Ints, after: Ints, gain: Floats) -> Flags:
     """The states after which nothing is earned, whatever is done: the largest such set that no step leaves.
 
-    Without the initial state: a file in which nothing is ever earned has no end.
+    If that includes the initial state, nothing is ever earned; the ends are then the states that no step leaves.
     """
     ends = np.ones(len(found.states), bool)
     blocks = [(x, found.step_row[x, a], found.step_row[x, a] + found.values(int(found.which[x, a])))
@@ -223,5 +223,6 @@ def _ends(found: Found, first: Ints, after: Ints, gain: Floats) -> Flags:
             break
         ends[leaves] = False
     if ends[found.start]:
-        ends[:] = False
+        ends[origin[origin != after]] = False
+        ends[found.start] = False
     return ends

@@ -8,6 +8,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import TooLargeError
+from pomdplite.formats.collector import collector_paused
 from pomdplite.formats.decision_diagrams import diagram_entries
 from pomdplite.formats.factors import ANY, EACH, MOST_NUMBERS, MOST_VALUES, Factor, FactorEntry
 from pomdplite.formats.network import Network, Variable
@@ -18,6 +19,7 @@ _PARTS = ("Description", "Discount", "Horizon", "Variable", "InitialStateBelief"
           "ObsFunction", "RewardFunction")  # fmt: skip
 
 
+@collector_paused()
 def read_pomdpx(data: bytes, file: str) -> Network:
     """The network that a POMDPX document describes; ModelError with file and line if it is wrong."""
     root = parse_xml(data, file)

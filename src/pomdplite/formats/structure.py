@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 
 from pomdplite.formats.classes import find_classes
+from pomdplite.formats.collector import collector_paused
 from pomdplite.formats.factored import Factored, NotFactored
 from pomdplite.formats.factors import Restriction
 from pomdplite.formats.file_model import Found
@@ -16,6 +17,7 @@ from pomdplite.formats.network import Network, Variable
 _MOST_ROWS = 100_000  # of a transition that is searched for chances
 
 
+@collector_paused()
 def structure_of_network(net: Network) -> Found:
     """Observed variables are x, hidden ones θ; if that fails, the same for the list of all states."""
     declared = {v.name for v in net.states if v.observed}
