@@ -91,7 +91,7 @@ def test_a_scenario_is_read_back_from_its_label():
 
 
 def test_worlds_are_known_by_name():
-    assert set(pl.WORLDS) >= {"model", "gantry", "jaco", "acrobot"}
+    assert set(pl.WORLDS) == {"model", "gantry", "jaco", "acrobot", "highway"}
     assert isinstance(pl.make_world("model", pl.Tiger()), pl.ModelWorld)
     assert Scenario("grasp", "jaco").planning_problem == "grasp-jaco" and Scenario("tiger").planning_problem == "tiger"
     with pytest.raises(pl.UsageError, match=r"no world 'moon'; there are model, gantry, jaco.*path\.py:name"):

@@ -37,13 +37,13 @@ WORLDS: dict[str, WorldEntry] = {
     "gantry": WorldEntry(
         GantryWorld, "a two-finger gantry built from boxes, in MuJoCo", {"grasp": "grasp-gantry"}, require_grasp
     ),
-    "highway": WorldEntry(
-        highway, "the intersection in highway-env, with drivers of its own", check=require_intersection
-    ),
     "jaco": WorldEntry(
         JacoWorld, "the Kinova Jaco arm with its hand, in MuJoCo", {"grasp": "grasp-jaco"}, require_grasp
     ),
     "acrobot": WorldEntry(AcrobotWorld, "Gymnasium's Acrobot-v1", check=require_acrobot),
+    "highway": WorldEntry(
+        highway, "the intersection in highway-env, with drivers of its own", check=require_intersection
+    ),
 }
 
 
