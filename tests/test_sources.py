@@ -13,6 +13,7 @@ import pomdplite as pl
 from pomdplite.experiments.studies import cluster
 from pomdplite.experiments.studies.cluster import ClusterPlayers
 from pomdplite.problems import make_model, source_digest
+from pomdplite.worlds import Scenario
 
 MODEL = """\
 import pomdplite as pl
@@ -140,7 +141,7 @@ def test_two_models_of_a_file_are_from_one_version_of_it(folder):
 
 def sent(source: str | None, problem: str) -> cluster._SentPlanner:
     planner = pl.Qmdp(make_model(problem))
-    return cluster._SentPlanner(pickle.dumps(planner), problem, source, "model", f"name {source}", {})
+    return cluster._SentPlanner(pickle.dumps(planner), Scenario(problem), source, f"name {source}", {})
 
 
 def test_a_worker_with_another_version_refuses(folder):

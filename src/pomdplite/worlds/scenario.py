@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from pomdplite.model.model import Model
-from pomdplite.problems import is_own, make_model, source_digest
+from pomdplite.problems import is_own, load_maker, make_model, source_digest
 from pomdplite.worlds.registry import WorldMaker, make_world, world_entry
 
 _MODEL, _IN = "model", " in "
@@ -44,6 +44,12 @@ class Scenario:
         if isinstance(self.world, str):
             world_entry(self.world).check(model)
         return model
+
+    def load_files(self) -> None:
+        """Load the user's files behind problem and world as they are now."""
+        make_model(self.problem)
+        if isinstance(self.world, str) and is_own(self.world):
+            load_maker(self.world)
 
     @property
     def source(self) -> str | None:

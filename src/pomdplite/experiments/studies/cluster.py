@@ -25,7 +25,6 @@ from pomdplite.experiments.episodes.players import CANNOT_PLAN, Batches
 from pomdplite.experiments.episodes.progress import ProgressListener
 from pomdplite.experiments.studies.provenance import versions
 from pomdplite.planners.base import Planner
-from pomdplite.problems import make_model
 from pomdplite.worlds import Scenario, World, make_world
 
 _CONNECT_SECONDS = 10.0
@@ -155,7 +154,7 @@ def _unpacked(sent: _SentPlanner) -> tuple[Planner, World]:
         for name, version in sent.agreed.items():
             if here[name] != version:
                 raise PomdpLiteError(f"a worker has {name} {here[name]}, but this study runs with {version}.")
-        make_model(sent.scenario.problem)  # registers the module of a user's file, so that it can be unpickled
+        sent.scenario.load_files()  # registers the module of a user's file, so that it can be unpickled
         if sent.scenario.source != sent.source:
             raise PomdpLiteError(
                 f"the worker on {platform.node()} has another version of {sent.scenario.problem.rpartition(':')[0]}, "
