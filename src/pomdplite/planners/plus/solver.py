@@ -77,11 +77,12 @@ class PlusSolver(SarsopSolver):
         back_up_path(self.model, self.vectors, self.tree, scratch, len(path))
         return len(path)
 
-    def _sample(self, depth: int) -> None:
-        super()._sample(depth)
+    def _sample(self, depth: int) -> int:
+        length = super()._sample(depth)
         self._seconds[self._kind] = self._belief_seconds
         self._kind = self._next_kind()
         self._belief_seconds = self._seconds[self._kind]
+        return length
 
     def _next_kind(self) -> int:
         """Of the next path."""
@@ -121,10 +122,11 @@ class PlusSolver(SarsopSolver):
     def search(self, state: int, b: Floats, budget: Budget, precision: float) -> None:
         """Sample paths from the belief b in x, which is the tree's root from now on.
 
-        A path is no longer than there is time for. Without memory for another path there is none.
+        A path is no longer than there is time for, and at most twice as long as those of its kind before it: they tell
+        how long a belief takes, and on new ground it takes longer. Without memory for another path there is none.
         """
         self.deadline = Deadline(np.inf if budget.seconds is None else budget.seconds, budget.clock)
-        self.precision, self.trials, depth = precision, 0, 1
+        self.precision, self.trials, longest = precision, 0, [0] * len(self._seconds)
         if self.tree.counts[NODES] + self.depth > len(self.tree.state):
             clear(self.tree)
         root = self.tree.counts[ROOT] = make_node(self.model, self.tree, state, b, np.inf)
@@ -132,8 +134,9 @@ class PlusSolver(SarsopSolver):
         look(self.model, self.vectors, self.tree, self.scratch, root)
         while self.trials != budget.simulations and self._has_room():
             lower, upper = self.bounds
-            depth = self._affordable(2 * depth if self._belief_seconds > 0 else 1)
+            kind = self._kind
+            depth = self._affordable(max(1, 2 * longest[kind]) if self._belief_seconds > 0 else 1)
             if upper - lower <= precision or depth < 1:
                 break
-            self._sample(depth)
+            longest[kind] = max(longest[kind], self._sample(depth))
         look(self.model, self.vectors, self.tree, self.scratch, root)

@@ -54,6 +54,7 @@ _VECTOR_SHARE = 0.4  # of the memory; the rest is for nodes
 _GROWTH = 1.3  # of the number of vectors between two prunings
 _REPORT_INTERVAL = 1.0  # seconds
 _RESERVE = 2.0  # times what a belief or a pruning took last: the time that the next may take
+_FADING = 0.9  # per path: how fast a belief that took long is forgotten; new ones take ten times as long as known ones
 
 
 @dataclass(frozen=True)
@@ -195,14 +196,15 @@ class PointBasedSolver(ABC):
     def _trial(self, scratch: BoundScratch) -> int:
         """Sample one path from the root, no longer than scratch.path, and back up its beliefs; its length."""
 
-    def _sample(self, depth: int) -> None:
-        """One path of at most so many beliefs."""
+    def _sample(self, depth: int) -> int:
+        """One path of at most so many beliefs; its length."""
         started = self.deadline.elapsed
         scratch = self.scratch._replace(path=self.scratch.path[:depth])
         length = self._trial(scratch)
         took = (self.deadline.elapsed - started) / length
-        self._belief_seconds = max(took, 0.5 * self._belief_seconds)
+        self._belief_seconds = max(took, _FADING * self._belief_seconds)
         self.trials += 1
+        return length
 
     def _progress(self, seconds: float) -> SolveProgress:
         lower, upper = self.bounds
