@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -81,6 +82,7 @@ def test_show_prints_sizes_and_a_drawing(run):
     text = run("show", "rocksample-7-8").stdout
     assert "12,545" in text and "256" in text and "13: north" in text and "[R]" in text and "5:50" in text
     assert "more than" in run("show", "rocksample-20-20").stdout
+    assert re.search(r"reachable observed states +2 *$", run("show", "gouldian-finch").stdout, re.M)  # it never ends
 
 
 def test_watch_shows_every_step_and_saves_pictures(run, tmp_path):

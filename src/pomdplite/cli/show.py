@@ -76,8 +76,10 @@ def _state_count(model: Model) -> str:
     note = ", including how the hidden value has changed" if model.compiled_form.evolves else ""
     try:
         with err.status("counting reachable states"):
-            count = build(view.unobserved(), view.root(), limit=_MAX_COUNTED_STATES).states
-            return f"{count:,} (all terminal states counted as one){note}"
+            found = build(view.unobserved(), view.root(), limit=_MAX_COUNTED_STATES)
+            if 0 in found.graph.next:  # END
+                return f"{found.states:,} (all terminal states counted as one){note}"
+            return f"{found.states - 1:,}{note}"
     except TooLargeError:
         return f"more than {_MAX_COUNTED_STATES:,}{note}"
 
