@@ -12,6 +12,7 @@ import pomdplite as pl
 from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import momdp_form
 from pomdplite.planners.plus.lite_paths import LitePaths
+from pomdplite.planners.plus.rest import promises
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes
 from pomdplite.planners.point_based.merging import outcome_rows
 
@@ -124,10 +125,63 @@ def test_components_are_left_out_where_there_are_too_many(monkeypatch, tmp_path)
     assert "over 3 of the 4 components of θ" in planner.choices[0]
     assert planner.momdp.components == (0, 2, 3)
     assert "check-1" not in {model.actions[a] for a in planner.decide().solution.actions}
-    assert earned.mean > planner._bounds[0] - 3 * earned.stderr
+    assert earned.mean > planner._parts[0].bounds[0] - 3 * earned.stderr
     planner.save(tmp_path / "planner.npz")
     copy = pl.load_planner(tmp_path / "planner.npz", model)
     assert pl.evaluate(model, copy, 5, 6).returns.tolist() == pl.evaluate(model, planner, 5, 6).returns.tolist()
+
+
+def in_two_parts(monkeypatch, model):
+    """A planner that has room for two rocks of four, and for two more later."""
+    limits = {"_MOST_VALUES": 200, "_ENOUGH_VALUES": 17 * 4, "_ENOUGH_SHARE": 0.0, "_SMALLER": 1}
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"pomdplite.planners.plus.planner.{name}", limit)
+    monkeypatch.setattr(LitePaths, "earned", -np.inf)  # however little it earns, do not leave it to POMDP-lite
+    planner = pl.PomdpLitePlus(model, sims=10, solve_trials=200)
+    planner.prepare()
+    assert planner.stand_in is None and [len(part.components) for part in planner._parts] == [2, 2]
+    return planner
+
+
+def test_what_is_left_out_at_first_is_planned_for_later(monkeypatch):
+    model = pl.make_model("rocksample-4-4")
+    best = pl.Sarsop(model, solve_trials=300)
+    best.prepare()
+    planner = in_two_parts(monkeypatch, model)
+    first = planner._parts[0]
+    two_rocks = pl.Sarsop(
+        pl.RockSample(model.size, [tuple(model.rocks[rock]) for rock in first.components]), solve_trials=300
+    )
+    two_rocks.prepare()
+    promised = first.bounds[0]
+    assert two_rocks.value_bounds[1] + 0.5 < promised <= best.value_bounds[1]
+    result = pl.evaluate(model, planner, 300, 5)
+    assert result.mean > promised - 3 * result.stderr  # switching to the second part keeps what it has promised
+
+
+def test_promises_are_mean_values_over_what_the_first_part_does_not_know(monkeypatch):
+    planner = in_two_parts(monkeypatch, pl.make_model("rocksample-4-4"))
+    first, rest = planner._parts
+    found = promises(rest, first)
+    assert {promise.state for promise in found} == set(range(1, 17))
+    for promise in found:
+        here = rest.vectors.value[rest.vectors.state == promise.state]
+        means = here @ rest.momdp.prior  # no rock is in both parts
+        assert promise.value == pytest.approx(np.full(4, means.max()))
+
+
+def test_episodes_with_two_parts_do_not_depend_on_each_other(monkeypatch, tmp_path):
+    model = pl.make_model("rocksample-4-4")
+    planner = in_two_parts(monkeypatch, model)
+    one, again = (pl.evaluate(model, planner, 6, 7).returns.tolist() for _ in range(2))
+    planner.save(tmp_path / "planner.npz")
+    copies = pl.load_planner(tmp_path / "planner.npz", model), pickle.loads(pickle.dumps(planner))
+    assert [one, one, one] == [again, *(pl.evaluate(copy.model, copy, 6, 7).returns.tolist() for copy in copies)]
+    computed = planner._computed() | {"own": np.array(10**6)}
+    damaged = pl.PomdpLitePlus(model, sims=10, solve_trials=200)
+    damaged.use_computed(computed, "the file")
+    with pytest.raises(pl.UsageError, match=r"the file is damaged: it has \d+ α-vectors, of which 1000000 are"):
+        damaged.prepare()
 
 
 @pytest.mark.parametrize("share", [0.85, 0.0])

@@ -6,6 +6,7 @@ All time in planners is read from CLOCKS, by the name of the planner's clock.
 import math
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,6 +159,12 @@ class Deadline:
                 f"{what} takes longer than the {self.seconds:g} s allowed",
                 f"allow more with solve_time, or {instead}.",
             )
+
+    def until(self, share: float) -> "Deadline":
+        """An earlier limit for the same task: after this share of the time that is left."""
+        earlier = copy(self)
+        earlier.seconds = self.elapsed + share * self.left if self.seconds < math.inf else math.inf
+        return earlier
 
     def again(self) -> "Deadline":
         """The same limit for another task, from now on."""

@@ -5,6 +5,7 @@ them is good. POMDP-lite finds good paths at once; backups along them give a pol
 also tell which components of θ matter, where there are too many for α-vectors over all of them.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,7 @@ class LitePaths:
         self._returns: dict[float, list[float]] = {}  # of each β
         self._seconds = 0.0  # that playing has taken
         self.stakes = np.zeros(len(model.hidden.components))  # by component: the weight of the steps it decides
+        self._steps = np.zeros(len(model.hidden.components))  # by component: their number
 
     def path(self, number: int) -> list[Visit] | None:
         """A path; None if there are no more, or if playing has taken its share of the time."""
@@ -103,19 +105,38 @@ class LitePaths:
         rewards, chances = belief._buffer.reward[: last - first], belief._buffer.chance[:k, : last - first]
         if block < len(self.stakes) and (np.ptp(rewards) > 0 or (np.ptp(chances, axis=1) > 0).any()):
             self.stakes[block] += weight
+            self._steps[block] += 1
         return float(belief.probabilities[first:last] @ rewards)
 
-    def most_at_stake(self, values: int) -> tuple[tuple[int, ...], float]:
-        """The components of θ on which most depends, no more than have so many joint values, and their share of it."""
+    def most_at_stake(self, values: int) -> tuple[int, ...]:
+        """The components of θ on which most depends, no more than have so many joint values."""
         number = 0
         while self.path(number) is not None:
             number += 1
-        sizes, kept, size = [len(c) for c in self._base.model.hidden.components], list[int](), 1
-        for component in np.argsort(-self.stakes, kind="stable"):
+        return self._first_at_stake(np.argsort(-self.stakes, kind="stable"), values)
+
+    def others_at_stake(self, kept: tuple[int, ...], values: int) -> tuple[int, ...]:
+        """The components other than these on which most depends, and if there is room those that decide most steps.
+
+        None if nothing depends on others.
+        """
+        others = [c for c in np.argsort(-self.stakes, kind="stable") if c not in kept]
+        if not self.stakes[others].any():
+            return ()
+        more = [c for c in np.argsort(-self._steps, kind="stable") if c in kept]
+        return self._first_at_stake([*others, *more], values)
+
+    def _first_at_stake(self, order: Iterable[int], values: int) -> tuple[int, ...]:
+        sizes, first, size = [len(c) for c in self._base.model.hidden.components], list[int](), 1
+        for component in order:
             if size * sizes[component] <= values and self.stakes[component] > 0:
-                kept.append(int(component))
+                first.append(int(component))
                 size *= sizes[component]
-        return tuple(sorted(kept)), float(self.stakes[kept].sum() / max(self.stakes.sum(), 1e-300))
+        return tuple(sorted(first))
+
+    def share(self, components: Iterable[int]) -> float:
+        """The share of these components in what depends on any of them."""
+        return float(self.stakes[list(components)].sum() / max(self.stakes.sum(), 1e-300))
 
     @property
     def earned(self) -> float:

@@ -6,7 +6,8 @@
 
 POMDP-lite freezes the belief and pays a bonus for changing it. Here the search itself updates the belief, so
 information is worth what it earns, and there is no β. That needs the values of every x and θ. Where they are too many,
-components of θ are left out; where that does not help, or hidden values cannot be listed, the planner is POMDP-lite.
+there are two parts of the model, each with some components of θ (rest.py), and the one with the higher V̲ decides. Where
+that does not help, or hidden values cannot be listed, the planner is POMDP-lite.
 """
 
 import math
@@ -17,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pomdplite.beliefs import PARTICLES, Belief, exact_belief
+from pomdplite.compile.jit import Floats
 from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError
 from pomdplite.mdp.budget import Budget, Deadline, OutOfTimeError
-from pomdplite.mdp.full_information import full_information_values
 from pomdplite.mdp.momdp import Momdp, momdp_form
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.undiscounted import planning_discount
@@ -31,20 +32,18 @@ from pomdplite.planners.base import Planner
 from pomdplite.planners.decision import Decision
 from pomdplite.planners.files import Computed
 from pomdplite.planners.plus.lite_paths import LitePaths
-from pomdplite.planners.plus.solver import PlusSolver
-from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
-from pomdplite.planners.point_based.decisions import LONGEST_LOOK, look_ahead_decision, vector_decision
-from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work
+from pomdplite.planners.plus.model_part import ModelPart
+from pomdplite.planners.plus.rest import solve_both
+from pomdplite.planners.point_based.arrays import KINDS
 from pomdplite.planners.point_based.solver import SolveProgress, check_limits
-from pomdplite.planners.point_based.tree import ROOT
-from pomdplite.planners.point_based.vectors import VECTORS
 from pomdplite.planners.pomdp_lite import PomdpLite
 
 _MOST_VALUES = 10_000_000  # of x and θ together, for which solving makes headway
 _ENOUGH_VALUES = 2_000_000  # if not all components of θ can be kept: with more, each path takes too long
 _ENOUGH_SHARE = 0.85  # of what depends on components of θ: if those that can be kept have less, none is left out
-_LONGEST_SHARE = 0.5  # of a step's time that looking one step ahead may take
-_WORK_PER_SECOND = LONGEST_LOOK / 0.01
+_SMALLER = 4  # times fewer joint values of those that matter later
+_SAME = 1e-6  # the relative difference up to which values are the same, and probabilities
+_REST = "rest_"  # how the names of the arrays of the second part begin
 
 
 class PomdpLitePlus(Planner):
@@ -57,13 +56,16 @@ class PomdpLitePlus(Planner):
     memory        gigabytes for solving; POMDPLITE_MEMORY limits it, too
     particles     number of particles, for models whose hidden values cannot be listed
 
-    With too many values of x and θ, it plans with the components of θ that matter most to POMDP-lite, and without the
-    actions that depend on others. Models whose hidden values cannot be listed are left to POMDP-lite, as are those that
-    have too many values even so.
+    With too many values of x and θ, it plans with the components of θ that matter most to POMDP-lite, and with others
+    for later. Models whose hidden values cannot be listed are left to POMDP-lite, as are those that have too many
+    values even so.
     """
 
     title: ClassVar[str] = "pomdp-lite-plus"
-    computed_kinds: ClassVar[Mapping[str, str]] = {**KINDS, "components": "i4"}
+    computed_kinds: ClassVar[Mapping[str, str]] = {
+        **KINDS, "components": "i4", "own": "i8", **{f"{_REST}{name}": kind for name, kind in KINDS.items()},
+        f"{_REST}components": "i4",
+    }  # fmt: skip
 
     belief: Belief
     discount: float
@@ -103,7 +105,8 @@ class PomdpLitePlus(Planner):
         """V̲ and V̄ before the first step, for episodes that end at the model's horizon."""
         if self._base is not None or self._left_out:
             return None
-        return bounds_of_episodes(self.momdp, self.discount, self._bounds, self._grouped.corner)
+        first = self._parts[0]
+        return bounds_of_episodes(self.momdp, self.discount, first.bounds, first.model.corner)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -112,7 +115,9 @@ class PomdpLitePlus(Planner):
             return (f"decides as pomdp-lite, since {self._reason}", *self._base.choices)
         count, total = len(self.momdp.components), len(self.model.hidden.components)
         over = f" over {count} of the {total} components of θ, those that matter most" if self._left_out else ""
-        return (f"{len(self._vectors.value):,} α-vectors{over}", *super().choices)
+        for part in self._parts[1:]:
+            over += f", and {len(part.vectors.value):,} over {len(part.components)} for later"
+        return (f"{len(self._parts[0].vectors.value):,} α-vectors{over}", *super().choices)
 
     @property
     def _preparation_limit(self) -> float:
@@ -131,41 +136,50 @@ class PomdpLitePlus(Planner):
     def _prepare_vectors(self) -> None:
         self._refuse_unlisted()
         lite = LitePaths(self)
-        self.momdp = self._momdp(lite)
         self.discount = planning_discount(self.model)
-        corner = full_information_values(
-            self.momdp, self.discount, memory=int(self.memory * 1e9), deadline=self._deadline
-        )
-        self._grouped = group_outcomes(self.momdp, corner, self.discount, merge=True)
-        if self._given:
-            known, self._bounds = from_arrays(self._given, self._given_by, self.momdp, self._grouped)
-            self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline, known)
-            self._given = {}
-        else:
-            self.solver = PlusSolver(self.momdp, self._grouped, self.memory, self._deadline, lite=lite)
-            self.solver.solve(self.precision, self.solve_trials, self.progress)
-            lower, upper = self.solver.bounds
-            if self._left_out and lower < lite.earned:
-                raise TooLargeError(f"leaving out {self._left_out} components of θ costs more than it earns.")
-            root = self.momdp.reachable.find(self.momdp.view.root())
-            self._bounds = lower, float(self.momdp.prior @ corner[root]) if self._grouped.merged else upper
-        if self.solver.out_of_memory:
+        self._parts = self._given_parts() if self._given else self._solved_parts(lite)
+        if self._parts[0].solver.out_of_memory:
             self._notes = (f"solving ended early: α-vectors filled the {self.memory:g} GB allowed",)
-        self._vectors = self.solver.finish()
-        self._looks = np.bincount(self._vectors.state, minlength=self.momdp.reachable.states)
         self._belief = self.belief = exact_belief(self.view)
+
+    def _solved_parts(self, lite: LitePaths) -> list[ModelPart]:
+        parts = self._make_parts(self._momdps(lite))
+        if len(parts) > 1:
+            first, rest = parts
+            solve_both(first, rest, lite, self._deadline, self.precision, self.solve_trials, self.progress)
+        else:
+            parts[0].begin_solving(lite)
+            parts[0].solver.solve(self.precision, self.solve_trials, self.progress)
+            parts[0].end_solving()
+        left_out = len(self.model.hidden.components) - len(parts[0].components)
+        if left_out and parts[0].bounds[0] < lite.earned:
+            raise TooLargeError(f"leaving out {left_out} components of θ costs more than it earns.")
+        return parts
+
+    def _given_parts(self) -> list[ModelPart]:
+        given, origin = self._given, self._given_by
+        names = [name for name in ("", _REST) if given[f"{name}components"].size]
+        parts = self._make_parts([self._form(tuple(map(int, given[f"{name}components"]))) for name in names])
+        if len(parts) > 1:
+            parts[0].allow_for(parts[1])
+        for part, name in zip(parts, names, strict=True):
+            own = int(given["own"]) if len(parts) > 1 and part is parts[0] else None
+            part.use({kind: given[f"{name}{kind}"] for kind in KINDS}, origin, own)
+        self._given = {}
+        return parts
+
+    def _make_parts(self, momdps: list[Momdp]) -> list[ModelPart]:
+        return [ModelPart(momdp, self.discount, self.memory / len(momdps), self._deadline) for momdp in momdps]
 
     def _refuse_unlisted(self) -> None:
         if not isinstance(self.model.hidden, Hidden):
             raise TooLargeError("its hidden values cannot be listed.")
 
-    def _momdp(self, lite: LitePaths) -> Momdp:
-        """The model with all components of θ, or with those that matter most if they have too many values together."""
-        if self._given:
-            return self._form(tuple(int(component) for component in self._given["components"]))
-        every = tuple(range(len(self.model.hidden.components)))
+    def _momdps(self, lite: LitePaths) -> list[Momdp]:
+        """The model with all components of θ; or, if they have too many values together, with those that matter most,
+        and with those that matter later."""
         try:
-            return self._form(every)
+            return [self._form(tuple(range(len(self.model.hidden.components))))]
         except OutOfTimeError:
             raise
         except TooLargeError:
@@ -173,10 +187,12 @@ class PomdpLitePlus(Planner):
             if view.table.blocks == 1:
                 raise
             states = build(view, view.root(), limit=_ENOUGH_VALUES // 2, deadline=self._deadline).states
-            kept, share = lite.most_at_stake(min(JOINT_LIMIT, _ENOUGH_VALUES // states))
-            if share < _ENOUGH_SHARE:
+            values = min(JOINT_LIMIT, _ENOUGH_VALUES // states)
+            kept = lite.most_at_stake(values)
+            if lite.share(kept) < _ENOUGH_SHARE:
                 raise
-        return self._form(kept)
+            later = lite.others_at_stake(kept, values // _SMALLER)
+        return [self._form(components) for components in (kept, later) if components]
 
     def _form(self, components: tuple[int, ...]) -> Momdp:
         """The model with these components of θ; TooLargeError if it has more values than solving can cope with."""
@@ -186,8 +202,13 @@ class PomdpLitePlus(Planner):
         return momdp_form(self.model, limit=_MOST_VALUES // values, components=components, deadline=self._deadline)
 
     @property
+    def momdp(self) -> Momdp:
+        """The model in mixed-observability form, with the components of θ that matter most if not all have room."""
+        return self._parts[0].momdp
+
+    @property
     def _left_out(self) -> int:
-        """The number of components of θ that are left out."""
+        """The number of components of θ that are left out of it."""
         return len(self.model.hidden.components) - len(self.momdp.components)
 
     def _prepare_base(self) -> None:
@@ -202,43 +223,47 @@ class PomdpLitePlus(Planner):
         if self._base is not None:
             self._base._begin(seed)
         else:
-            self.solver.begin(seed)
+            for part in self._parts:
+                part.solver.begin(seed)
 
     def _computed(self) -> Computed:
         if self._base is not None or not self._ready:
             return self._given
-        kept = np.array(self.momdp.components, np.int32)
-        return {**to_arrays(self.momdp, self._vectors, self._bounds), "components": kept}
+        computed: Computed = {name: np.zeros(0, kind) for name, kind in self.computed_kinds.items()}
+        computed["own"] = np.array(self._parts[0].solver.own or 0)
+        computed[f"{_REST}fingerprint"] = np.array("")
+        for name, part in zip(("", _REST), self._parts, strict=False):
+            arrays = {**part.arrays(), "components": np.array(part.components, np.int32)}
+            computed |= {f"{name}{kind}": array for kind, array in arrays.items()}
+        return computed
 
     def _decide(self) -> Decision:
         if self._base is not None:
             return self._base_decision(self._base)
-        solver, b = self.solver, self._belief.joint(self.momdp.components)
         state = self.momdp.reachable.find(self.s[: self.model.state.words])
         if state < 0:
             raise UnsuitableError(
                 f"{self.model.name}: x = ({self.view.describe(self.s)}) cannot be reached in the model, so "
                 f"{self.title} has no α-vectors for it."
             )
-        budget = self._search_budget()
-        if look_ahead_work(self._grouped, self._looks, state) > self._longest_look(budget):
-            found = vector_decision(self.momdp, self._grouped, self._vectors, state, b, self._said())
-        else:
-            solver.search(state, b, budget, self.precision)
-            root = int(solver.tree.counts[ROOT])
-            found = look_ahead_decision(
-                self.momdp, self._grouped, solver.tree, solver.scratch, root, self._said(), solver.trials
-            )
-        return replace(found, notes=self._notes, bounds=None if self._left_out else found.bounds)
+        beliefs = [self._belief.joint(part.components) for part in self._parts]
+        chosen = self._best_parts(state, beliefs)
+        budget = self._search_budget().scaled(1 / len(chosen))
+        found = [self._parts[i].decide(state, beliefs[i], budget, self.precision) for i in chosen]
+        best = max(found, key=lambda decision: float(decision.solution.q.max()))
+        return replace(best, notes=self._notes, bounds=None if self._left_out else best.bounds)
 
-    def _longest_look(self, budget: Budget) -> float:
-        """The work that looking one step ahead may take."""
-        allowed = 0.0 if budget.seconds is None else _LONGEST_SHARE * budget.seconds * _WORK_PER_SECOND
-        return max(LONGEST_LOOK, allowed)
-
-    def _said(self) -> str:
-        """The method, for people."""
-        return f"{int(self.solver.vectors.counts[VECTORS]):,} α-vectors"
+    def _best_parts(self, state: int, beliefs: list[Floats]) -> list[int]:
+        """The part whose V̲ is highest; both if the first one's is nothing but what the second has promised."""
+        if len(self._parts) == 1:
+            return [0]
+        first = self._parts[0]
+        marginals, components = self._belief.marginals(), self.model.hidden.components
+        others = (i for i in range(len(components)) if i not in first.components)
+        if not all(np.allclose(marginals[i], components[i].prior, rtol=0, atol=_SAME) for i in others):
+            first.solver.break_promises()
+        lower = [part.lower(state, b) for part, b in zip(self._parts, beliefs, strict=True)]
+        return [i for i, value in enumerate(lower) if value >= max(lower) - _SAME * max(1.0, abs(max(lower)))]
 
     def _base_decision(self, base: PomdpLite) -> Decision:
         """What POMDP-lite decides; it shares the belief."""

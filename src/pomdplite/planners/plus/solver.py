@@ -6,6 +6,7 @@ What is found in an episode is forgotten when the next one begins, so that episo
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,16 @@ from pomdplite.planners.plus.search import back_up_path, greedy_trial, look
 from pomdplite.planners.point_based.bounds import BoundScratch, update_node_lower
 from pomdplite.planners.point_based.grouped_momdp import GroupedMomdp
 from pomdplite.planners.point_based.tree import NODES, ROOT, clear, make_node
-from pomdplite.planners.point_based.vectors import AlphaVectors, kept_vectors, remove_later_vectors, trimmed
+from pomdplite.planners.point_based.vectors import (
+    VECTORS,
+    AlphaVectors,
+    add_vector,
+    first_vectors,
+    kept_vectors,
+    remove_later_vectors,
+    restore_vectors,
+    trimmed,
+)
 from pomdplite.planners.sarsop.solver import SarsopSolver
 from pomdplite.rng import stream
 
@@ -29,6 +39,21 @@ _OLD_NODE = 0.05  # the work of a node that was there, compared with a new one
 _WORTHWHILE = 0.0003  # of the gap at the root: an improvement of V̲ that justifies twice as much work again
 _LEAST = 2000  # new nodes before solving may end without one, and before POMDP-lite is asked for paths
 _RANDOM = 3  # the purpose of the random numbers
+
+
+class Ending(NamedTuple):
+    """Where a greedy path has nothing left to do that depends on θ."""
+
+    state: int
+    b: Floats
+
+
+class Promise(NamedTuple):
+    """What another part of the model is worth from a state on (rest.py)."""
+
+    state: int
+    action: int
+    value: Floats  # [joint value]
 
 
 class PlusSolver(SarsopSolver):
@@ -46,6 +71,7 @@ class PlusSolver(SarsopSolver):
         self._random = stream(0, _RANDOM)
         self._best, self._improved = -np.inf, 0.0  # V̲ at the last worthwhile improvement, and the work until then
         self._seconds = [0.0] * 3  # by kind: what a belief of a path took last; 0 if there was none yet
+        self.own: int | None = None  # the number of vectors that rely on no promise; all if there are none
         self._start_over()
 
     def _start_over(self) -> None:
@@ -104,20 +130,67 @@ class PlusSolver(SarsopSolver):
             self._best, self._improved = lower, work
         return self._lite is None and work >= 3 * self._improved + _LEAST
 
+    def ending(self) -> Ending:
+        """Where one more greedy path ends, apart from actions that depend on no component of θ."""
+        model, tree = self.model, self.tree
+        self._make_room()
+        length = greedy_trial(model, self.vectors, tree, self.scratch, self.precision, self._random)
+        path, last = self.scratch.path[:length], 0
+        for i, node in enumerate(path):
+            update_node_lower(self.vectors, tree, node)
+            pairs = slice(*model.first_pair[tree.state[node] : tree.state[node] + 2])
+            taken = model.action[pairs] == self.vectors.action[tree.vector[node]]
+            if (model.component[pairs][taken] < len(model.offsets) - 2).any():
+                last = i
+        node = path[min(last + 1, length - 1)]
+        return Ending(int(tree.state[node]), tree.belief[node].copy())
+
+    def accept(self, promises: Iterable[Promise], lite: LitePaths) -> None:
+        """Begin at b₀ again, with all vectors so far and those that another part promises."""
+        self._prune()
+        self.own = int(self.vectors.counts[VECTORS])
+        for promise in promises:
+            number = int(self.vectors.counts[VECTORS])
+            if number + self.depth < len(self.vectors.value):
+                self.vectors.successors[number] = -1
+                add_vector(self.vectors, *promise)
+        self.return_to_start()
+        self._lite, self._lite_paths, self.trials = lite, 0, 0
+        self._best, self._improved = -np.inf, 0.0
+        self._start_over()
+
+    def return_to_start(self) -> None:
+        """Make b₀ the root again, and prune none of the vectors so far: they may be needed elsewhere."""
+        self._initial = self._kept = int(self.vectors.counts[VECTORS])
+        clear(self.tree)
+        make_node(self.model, self.tree, self.momdp.reachable.find(self.momdp.view.root()), self.momdp.prior, np.inf)
+        update_node_lower(self.vectors, self.tree, 0)
+
     def finish(self) -> AlphaVectors:
         """End solving: what comes later belongs to an episode. Γ as it is now."""
         if self.trials > 0:
             self._prune()
         self._lite = None
         self._kept_vectors, self._pruning_seconds = kept_vectors(self.vectors), 0.0  # nothing is pruned from now on
-        return trimmed(self.vectors)
+        self._found, self._promised = trimmed(self.vectors), self.own is not None
+        return self._found
 
     def begin(self, seed: int) -> None:
         """Begin an episode with what solving has found."""
+        if self.own is not None and not self._promised:
+            restore_vectors(self.vectors, self._found, self._kept_vectors)
+        self._promised = self.own is not None
         remove_later_vectors(self.vectors, self._kept_vectors)
         clear(self.tree)
         self._random = stream(seed, _RANDOM)
         self._start_over()
+
+    def break_promises(self) -> None:
+        """Do without the vectors that rely on promises until the episode ends."""
+        if self._promised and self.own is not None:
+            remove_later_vectors(self.vectors, first_vectors(self.vectors, self.own))
+            clear(self.tree)
+            self._promised = False
 
     def search(self, state: int, b: Floats, budget: Budget, precision: float) -> None:
         """Sample paths from the belief b in x, which is the tree's root from now on.

@@ -109,6 +109,22 @@ def kept_vectors(vectors: AlphaVectors) -> KeptVectors:
     return KeptVectors(newest=vectors.newest.copy(), counts=vectors.counts.copy())
 
 
+def first_vectors(vectors: AlphaVectors, count: int) -> KeptVectors:
+    """What `remove_later_vectors` needs to keep only so many."""
+    newest = np.full_like(vectors.newest, -1)
+    newest[vectors.state[:count]] = np.arange(count)  # of several for one state, the last one stays
+    clock = int(vectors.added[count - 1])
+    return KeptVectors(newest=newest, counts=np.array([count, clock]))
+
+
+def restore_vectors(vectors: AlphaVectors, known: AlphaVectors, kept: KeptVectors) -> None:
+    """Make the vectors what they were: all those of `known`, where the set ended at `kept`."""
+    count = len(known.value)
+    for name in _PER_VECTOR:
+        getattr(vectors, name)[:count] = getattr(known, name)
+    remove_later_vectors(vectors, kept)
+
+
 def remove_later_vectors(vectors: AlphaVectors, kept: KeptVectors) -> None:
     """Remove the vectors that were added since; none may have been pruned."""
     vectors.newest[:], vectors.counts[:] = kept.newest, kept.counts
