@@ -44,12 +44,12 @@ class ModelInterface(Settings):
     def transition(m: Any, x: Any, theta: Any, a: int, y: Any) -> None:
         """T: write the next state into y, which starts as a copy of x.
 
-        If next_states = n > 1, the form is transition(m, x, theta, a, y, p): write the next states into
-        y[0] … y[n-1], each of which starts as a copy of x, and their probabilities into p, which starts at zero.
+        If `next_states = n` > 1, the form is `transition(m, x, theta, a, y, p)`: write the next states into
+        `y[0]` … `y[n-1]`, each of which starts as a copy of x, and their probabilities into p, which starts at zero.
 
-        If noise = Gaussian(...), y is the mean, to which the library adds the noise. The form may then be
-        transition(m, x, theta, a, y, sd), where sd starts with the declared standard deviations.
-        If noise = n, the form is transition(m, x, theta, a, y, u), with n standard normal numbers u; `density` goes
+        If `noise = Gaussian(...)`, y is the mean, to which the library adds the noise. The form may then be
+        `transition(m, x, theta, a, y, sd)`, where sd starts with the declared standard deviations.
+        If `noise = n`, the form is `transition(m, x, theta, a, y, u)`, with n standard normal numbers u; `density` goes
         with it.
         """
         raise NotImplementedError
@@ -60,9 +60,9 @@ class ModelInterface(Settings):
 
         y is the state after action a, and theta the hidden value after it.
 
-        If observations = Reading(...), z is the reading, which starts at zero; the form may be
-        observation(m, y, theta, a, z, sd), with the standard deviations of its fields in sd, which start as declared,
-        or at zero. With Reading(..., noise=n) the form is observation(m, y, theta, a, z, u), with n standard normal
+        If `observations = Reading(...)`, z is the reading, which starts at zero; the form may be
+        `observation(m, y, theta, a, z, sd)`, with the standard deviations of its fields in sd, which start as declared,
+        or at zero. With `Reading(..., noise=n)` the form is `observation(m, y, theta, a, z, u)`, with n standard normal
         numbers u; `likelihood` goes with it.
         """
         raise NotImplementedError
@@ -71,7 +71,7 @@ class ModelInterface(Settings):
     def reward(m: Any, x: Any, theta: Any, a: int) -> float:
         """R: return the reward of a in x under θ; it may take the next state y, too.
 
-        The form is then reward(m, x, theta, a, y), and the library takes the expectation over the next states.
+        The form is then `reward(m, x, theta, a, y)`, and the library takes the expectation over the next states.
         """
         raise NotImplementedError
 
@@ -136,8 +136,8 @@ class ModelInterface(Settings):
     def policy(m: Any, x: Any, u: float) -> int:
         """Return a legal action for rollouts through x; u is uniform in [0, 1).
 
-        If actions = Action(...), return the value of its field, or a tuple with those of all fields; the nearest listed
-        action is taken.
+        If `actions = Action(...)`, return the value of its field, or a tuple with those of all fields; the nearest
+        listed action is taken.
         """
         raise NotImplementedError
 
@@ -150,8 +150,8 @@ class ModelInterface(Settings):
     def preferred(m: Any, x: Any, h: Any, f: Any) -> None:
         """Set f[a] = 1 for the legal actions worth trying in x after the history h.
 
-        If actions = Action(...), a is the number of an action; `self.force = self.actions.records["force"]` in
-        `__init__` makes m.force[a] its value.
+        If `actions = Action(...)`, a is the number of an action; `self.force = self.actions.records["force"]` in
+        `__init__` makes `m.force[a]` its value.
         h is a record of the layout `memory = State(...)`, which `remember` keeps.
         """
         raise NotImplementedError
@@ -160,7 +160,7 @@ class ModelInterface(Settings):
     def remember(m: Any, x: Any, a: int, y: Any, o: int, h: Any) -> None:
         """Update h, the memory of the hints, after a led from x to y with observation o.
 
-        h starts at zero. If observations = Reading(...), o is the reading.
+        h starts at zero. If `observations = Reading(...)`, o is the reading.
         """
         raise NotImplementedError
 
@@ -186,7 +186,10 @@ class ModelInterface(Settings):
         raise NotImplementedError
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
-        """Return a drawing of x and of the belief, as text; marginals[c][v] is the belief in value v of component c."""
+        """Return a drawing of x and of the belief, as text.
+
+        `marginals[c][v]` is the belief in value v of component c.
+        """
         raise NotImplementedError
 
     def paint(self, axes: Any, x: Any, marginals: list[Floats]) -> None:

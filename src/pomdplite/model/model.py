@@ -31,18 +31,18 @@ class Model(ModelInterface):
 
     state         X: `State(...)`, the layout of the observed state x
     hidden        Θ: `Hidden(...)`, the hidden components, their values or distributions; or `Population(...)`
-    actions       A: names, functions see the number a; or `Action(...)`, ranges of numbers, functions read a.<field>
+    actions       A: names, functions see the number a; or `Action(...)`, ranges of numbers, functions read `a.<field>`
     observations  O: names; may be empty; or `Reading(...)`, numbers that a sensor reads
     noise         of the next state, if it is not listed: `Gaussian(...)`, or how many normal numbers a step draws
     discount      γ, at most 1
     grid          optional: `Grid(...)`, points of a continuous x between which planners interpolate values
 
     `m` holds the model's parameters: the numbers and numeric arrays that the class or `__init__` sets. The functions
-    are compiled, so they may use numbers, arrays, `math` and loops; with compiled = False they run as Python.
+    are compiled, so they may use numbers, arrays, `math` and loops; with `compiled = False` they run as Python.
 
-    Settings, all optional: next_states, compiled, bounds_check, horizon, beta, exploration, search_depth, return_range,
-    summary_size and memory. Methods, all optional: start(self, x), success(self, x, theta), draw(self, x, marginals)
-    and paint(self, axes, x, marginals).
+    Settings, all optional: `next_states`, `compiled`, `bounds_check`, `horizon`, `beta`, `exploration`, `search_depth`,
+    `return_range`, `summary_size` and `memory`. Methods, all optional: `start(self, x)`, `success(self, x, theta)`,
+    `draw(self, x, marginals)` and `paint(self, axes, x, marginals)`.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

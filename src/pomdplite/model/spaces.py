@@ -106,7 +106,7 @@ class Independent:
 
 
 def independent(count: int, values: Any, prior: Any = None) -> Independent:
-    """`count` independent components with the same values: theta.<field>[i] is the i-th.
+    """`count` independent components with the same values: `theta.<field>[i]` is the i-th.
 
     `values` as in `Hidden`; `prior` is one row for all components, or one row per component.
     """
@@ -130,7 +130,7 @@ class Hidden:
         Hidden(mass={0.5: 0.7, 1.0: 0.2, 2.0: 0.1})
         Hidden(rocks=independent(8, ("bad", "good")))
 
-    In the model's functions theta.tiger is the index of a name, and theta.mass the number itself.
+    In the model's functions `theta.tiger` is the index of a name, and `theta.mass` the number itself.
 
     A component may also be a number with a distribution: Uniform, Normal, LogNormal, Beta or Gamma. The result is then
     a `Distributed`:

@@ -40,6 +40,7 @@ _KINDS: tuple[type[Planner], ...] = (
     BayesOptimal,
 )
 PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}
+"""The planners by name, as `--planner` takes them; `make_planner` makes one."""
 
 __all__ = [
     "PLANNERS",

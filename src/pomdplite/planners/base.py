@@ -31,13 +31,15 @@ _LATE = 1.1, 0.02  # times its budget, and seconds: what a step may take
 
 
 class Planner(Storable):
-    """A belief, a state, and a way to choose the next action. The loop of Algorithm 1 is
+    """A belief, a state, and a way to choose the next action. The loop of Algorithm 1 is:
 
-    planner.reset()
-    while not over:
-        decision = planner.decide()
-        y, o = execute(decision.action)
-        planner.update(decision.action, y, o)
+        planner.reset()
+        while not over:
+            decision = planner.decide()
+            y, o = execute(decision.action)
+            planner.update(decision.action, y, o)
+
+    `execute` stands for your robot or simulator.
     """
 
     budget: Budget | None = None  # per step, deciding and updating together, for planners that search

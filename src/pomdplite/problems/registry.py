@@ -91,6 +91,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "table-carrying": ProblemEntry(TableCarrying, "turn a table with a person of unknown preference and adaptability"),
     "gouldian-finch": ProblemEntry(GouldianFinch, "protect a bird while learning which of four experts is right"),
 }
+"""The problems by name, as every command takes them; `make_model` makes the model."""
 
 
 def is_own(name: str) -> bool:

@@ -45,6 +45,7 @@ WORLDS: dict[str, WorldEntry] = {
         highway, "the intersection in highway-env, with drivers of its own", check=require_intersection
     ),
 }
+"""The worlds by name, as `--world` takes them."""
 
 
 def world_entry(name: str) -> WorldEntry:

@@ -23,8 +23,9 @@ M = 64
 class PftDpw(WideningPlanner):
     """Monte-Carlo tree search over beliefs of a few particles; next states and observations may be real numbers.
 
-    m  particles of a belief in the tree. All other parameters are those of WideningPlanner
-       (monte_carlo/widening_planner.py); `particles` are those of the planner's own belief
+    m  particles of a belief in the tree; `particles` are those of the planner's own belief
+
+    All other parameters are those of `WideningPlanner`.
     """
 
     title: ClassVar[str] = "pft-dpw"

@@ -16,7 +16,7 @@ from pomdplite.planners.pomcpow.tree import allocate_particle_tree
 class Pomcpow(WideningPlanner):
     """Monte-Carlo tree search over histories with weighted particles; next states and observations may be real numbers.
 
-    Parameters are those of WideningPlanner (monte_carlo/widening_planner.py).
+    The parameters are those of `WideningPlanner`.
     """
 
     title: ClassVar[str] = "pomcpow"
