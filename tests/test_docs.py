@@ -110,9 +110,8 @@ def test_the_page_about_plans(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count("listen\n") == 2
 
 
-@pytest.mark.parametrize("page", ["docs/preference.md", "docs/adaptive-management.md"])
-def test_the_pages_about_a_person_and_about_rival_models(page, tmp_path, monkeypatch, capsys):
-    """They show what their code prints."""
+@pytest.mark.parametrize("page", ["docs/preference.md", "docs/adaptive-management.md", "docs/is-it-a-pomdp-lite.md"])
+def test_the_pages_that_show_what_their_code_prints(page, tmp_path, monkeypatch, capsys):
     run_blocks(page, tmp_path, monkeypatch)
     (shown,) = re.findall(r"^```python\n.*?^```\n\n```\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
     assert shown in capsys.readouterr().out
