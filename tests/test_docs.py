@@ -1,25 +1,32 @@
 """The code in the documentation, the examples and the benchmarks runs as it stands."""
 
+import ast
 import contextlib
 import io
 import re
 import runpy
 import shlex
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import pomdplite as pl
-from pomdplite.cli.main import execute
+from pomdplite.cli.main import app, execute
+from pomdplite.experiments.studies.study import shipped_studies
+from pomdplite.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[1]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """Return (language, text) of every fenced block."""
-    return re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    """Return (language, text) of every fenced block, those in lists included; the language may be empty."""
+    found = re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    return [(language, textwrap.dedent(text)) for _, language, text in found]
 
 
 def run_blocks(page: str, folder: Path, monkeypatch) -> dict:
@@ -127,6 +134,76 @@ def test_the_examples_of_which_planner_when(monkeypatch, capsys):
     for line in printed:
         first = line.split()[0]
         assert f"\n`{first[:-1]}`: " in page if first.endswith(",") else page.count(f"\n{first} ") == 3, line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["docs/acrobot.md", "docs/intersection.md"])
+def test_the_commands_of_the_pages_about_other_peoples_simulators(page, tmp_path, monkeypatch):
+    pytest.importorskip("highway_env")
+    run_blocks(page, tmp_path, monkeypatch)
+
+
+def test_the_actions_of_which_planner_when(tmp_path, monkeypatch, capsys):
+    run_blocks("docs/which-planner.md", tmp_path, monkeypatch)
+    claimed = re.search(r"print\(decision.name, .*  # (.*)", (ROOT / "docs/which-planner.md").read_text())
+    assert claimed and capsys.readouterr().out.strip() == claimed[1]
+
+
+def test_the_page_about_grids(tmp_path, monkeypatch):
+    grid = run_blocks("docs/grid.md", tmp_path, monkeypatch)["Pendulum"].grid
+    assert repr(grid) == repr(pl.Pendulum.grid)
+
+
+def test_the_planner_of_the_page_about_planners_conforms(tmp_path, monkeypatch, capsys):
+    """It checks that itself. Like POMDP-lite with β = 5, it listens until one side leads by two."""
+    run_blocks("docs/add-a-planner.md", tmp_path, monkeypatch)
+    assert float(capsys.readouterr().out) == pl.evaluate("tiger", "pomdp-lite", episodes=500, beta=5).mean
+
+
+def executed_pages() -> set[str]:
+    """The pages that tests of this file name and run."""
+    found: set[str] = set()
+    for test in ast.parse(Path(__file__).read_text()).body:
+        names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+        if isinstance(test, ast.FunctionDef) and test.name.startswith("test_") and {"run_blocks", "blocks"} & names:
+            found |= {node.value for node in ast.walk(test) if isinstance(node, ast.Constant) and node.value in PAGES}
+    return found
+
+
+def test_every_page_with_code_is_executed():
+    with_code = {page for page in PAGES if {language for language, _ in blocks(page)} & {"python", "console"}}
+    assert not with_code - executed_pages(), "give each of these pages a test that calls run_blocks"
+    assert len(with_code) > 15
+
+
+COMMANDS = [
+    (page, line.partition("#")[0].strip())
+    for page in PAGES
+    for language, text in blocks(page)
+    for line in text.splitlines()
+    if not language and line.startswith("pomdplite ")
+]
+
+
+def test_commands_that_would_take_long_at_least_exist():
+    """Their options are known, and so are the studies and problems that they name."""
+    group = typer.main.get_command(app)
+    assert len(COMMANDS) > 30
+    for page, line in COMMANDS:
+        context = group.make_context("pomdplite", [])
+        name, command, rest = group.resolve_command(context, shlex.split(line)[1:])
+        given = command.make_context(name, rest, parent=context).params
+        study = given.get("study", "x.toml")
+        assert study.endswith(".toml") or study in shipped_studies(), f"{page}: {line}"
+        assert given.get("problem", "tiger") in PROBLEMS, f"{page}: {line}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for page, line in COMMANDS if page == "docs/gallery.md"])
+def test_the_commands_of_the_gallery(line, tmp_path, monkeypatch):
+    pytest.importorskip("highway_env")
+    monkeypatch.chdir(tmp_path)
+    assert execute(shlex.split(line.removeprefix("pomdplite "))) == 0
 
 
 def test_readme(tmp_path, monkeypatch):
