@@ -12,6 +12,7 @@ from pomdplite.formats.cassandra import read_pomdp
 from pomdplite.formats.classes import find_classes
 from pomdplite.formats.flat import Flat
 from pomdplite.formats.histories import find_histories
+from pomdplite.formats.numbering import one_list
 from pomdplite.formats.structure import structure_of_states
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -230,7 +231,7 @@ def random_flat(seed: int) -> Flat:
     start[rng.integers(s)] = True
     names = [f"s{i}" for i in range(s)], [f"a{i}" for i in range(a)], [f"o{i}" for i in range(o)]
     return Flat("random", *names, [csr_matrix(m) for m in t], [csr_matrix(m) for m in z],
-                rng.integers(-5, 6, (s, a)).astype(float), start / start.sum(), 0.9)  # fmt: skip
+                rng.integers(-5, 6, (s, a)).astype(float), start / start.sum(), 0.9, one_list(s))  # fmt: skip
 
 
 def flat_value(flat: Flat, belief: np.ndarray, depth: int) -> float:

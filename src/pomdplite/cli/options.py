@@ -18,7 +18,9 @@ def _beta(text: str) -> float | str:
 
 
 ProblemArgument = Annotated[str, typer.Argument(help="problem name, path.py:Model, or a .pomdp or .pomdpx file")]
-_PLANNER = "planner name (see `pomdplite list`), auto to have one chosen, or a file that `pomdplite solve` wrote"
+_PLANNER = (
+    "planner name (see `pomdplite list`), auto to have one chosen, or a file that `pomdplite solve` or SARSOP wrote"
+)
 PlannerOption = Annotated[str, typer.Option("--planner", "-p", help=_PLANNER)]
 OptionalPlannerOption = Annotated[
     str | None,

@@ -56,7 +56,13 @@ def _is_exported(path: Path) -> bool:
         return MARK.encode() in file.read(1000)
 
 
+def _is_policy(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b"<Policy" in file.read(1000)
+
+
 POLICY = OutputKind("a planner file", is_planner_file)
+APPL_POLICY = OutputKind("a policy of that format", _is_policy)
 PAGE = OutputKind("an HTML page", _is_page)
 PICTURE = OutputKind("a picture of that format", _is_picture)
 VIDEO = OutputKind("a video of that format", _is_video)

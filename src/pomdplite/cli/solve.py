@@ -8,8 +8,9 @@ import typer
 from pomdplite.cli.choosing import AUTO, choose_planner
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import OtherOptions, ProblemArgument, given_options
-from pomdplite.cli.outputs import POLICY, check_output
+from pomdplite.cli.outputs import APPL_POLICY, POLICY, check_output
 from pomdplite.errors import UsageError
+from pomdplite.model.policy_files import is_policy_file
 from pomdplite.planners import Sarsop, accepted
 from pomdplite.planners.point_based.solver import SolveProgress
 from pomdplite.problems import make_model
@@ -18,7 +19,13 @@ from pomdplite.views import text
 
 def solve(
     problem: ProblemArgument,
-    policy: Annotated[Path, typer.Option(help="file to write the planner to; an older planner is overwritten")],
+    policy: Annotated[
+        Path,
+        typer.Option(
+            help="file to write the planner to; an older planner is overwritten. A name that ends in .policy gets "
+            "α-vectors for pomdpsim and pomdpeval"
+        ),
+    ],
     planner: Annotated[
         str, typer.Option("--planner", "-p", help="planner to prepare and save, or auto to have one chosen")
     ] = Sarsop.title,
@@ -27,9 +34,10 @@ def solve(
     option: OtherOptions = None,
 ) -> None:
     """Solve a problem offline, by default with SARSOP, and save the planner with what it has computed."""
-    check_output(policy, POLICY)
+    check_output(policy, APPL_POLICY if is_policy_file(policy) else POLICY)
     limits = {"seconds": time} if planner == AUTO else accepted(planner, solve_time=time, precision=precision)
     chosen, plan = choose_planner(planner, make_model(problem), given_options(option, **limits))
+    chosen.require_savable(policy)
     if isinstance(chosen, Sarsop) and plan is None:
         chosen.progress = _Reports()
         chosen.prepare()

@@ -13,6 +13,7 @@ from pomdplite.errors import UsageError
 from pomdplite.formats.cassandra_tables import ANY, ProbabilityTable, RewardTable, belief
 from pomdplite.formats.factors import MOST_VALUES
 from pomdplite.formats.flat import Flat
+from pomdplite.formats.numbering import one_list
 from pomdplite.formats.numbers import parse_number, parse_numbers
 from pomdplite.formats.places import FilePlace
 
@@ -103,7 +104,7 @@ class _PomdpReader:
         return Flat(
             name=Path(self.file).name, states=states, actions=actions, observations=observations,
             transition=transition, sight=sight, reward=self.reward.expected(transition, sight, sign), start=self.start,
-            discount=gamma,
+            discount=gamma, places=one_list(len(states)),
         )  # fmt: skip
 
     def _refuse(self, statement: Any, cause: str) -> NoReturn:

@@ -24,6 +24,7 @@ from pomdplite.compile.jit import Ints
 from pomdplite.errors import TooLargeError
 from pomdplite.formats.file_model import Found
 from pomdplite.formats.flat import Flat, named_set
+from pomdplite.formats.numbering import ListedNumbers
 from pomdplite.model.hidden_table import JOINT_LIMIT
 from pomdplite.model.spaces import Component
 
@@ -240,6 +241,7 @@ def _assemble(flat: Flat, classes: Ints, place: Ints, numbers: Ints | None) -> F
         discount=flat.discount,
         summary=f"{(classes >= 0).sum():,} states, of which the history tells {count:,} classes; at most "
         f"{max(map(len, members)):,} are possible at a time",
+        numbers=ListedNumbers(flat.places, place),
     )
     for x in range(count):
         there = np.flatnonzero(place[x] >= 0)

@@ -11,6 +11,7 @@ A network that this does not cover, perhaps because observations reveal what cha
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from pomdplite.errors import TooLargeError
 from pomdplite.formats.factors import Factor, Restricted, Restriction
 from pomdplite.formats.file_model import NONE, Found
 from pomdplite.formats.network import Network, Variable
+from pomdplite.formats.numbering import FactoredNumbers
 from pomdplite.model.hidden_table import JOINT_LIMIT
 from pomdplite.model.spaces import Component
 
@@ -164,6 +166,7 @@ class Factored:
             start=place[0],
             discount=self.net.discount,
             summary=self._summary(groups),
+            numbers=self._numbers(groups, [states[i] for i in order]),
         )
         number = {name: i for i, names in enumerate(groups) for name in names}
         for (x, a), step in steps.items():
@@ -257,6 +260,19 @@ class Factored:
             title = "+".join(name.removesuffix("_0") for name in names)
             found.append(Component(title, labels, tuple(range(size)), prior))
         return found or [Component("nothing", ("none",), (0,), np.ones(1))]
+
+    def _numbers(self, groups: list[list[str]], states: list[Values]) -> FactoredNumbers:
+        """How the file numbers x and θ; of what we know, it may count some as hidden."""
+        stride, declared = self.net.file_strides(), {v.name for v in self.net.states if v.observed}
+        sums = {
+            observed: [sum(i * stride[n] for n, i in x.items() if (n in declared) == observed) for x in states]
+            for observed in (True, False)
+        }
+        parts = []
+        for names in groups:
+            sizes = [range(len(self.by_name[name].values)) for name in names]
+            parts.append([sum(i * stride[n] for n, i in zip(names, row, strict=True)) for row in product(*sizes)])
+        return FactoredNumbers(*self.net.file_sizes(), sums[True], sums[False], parts)
 
     def start(self) -> Values:
         """The initial values of the observed variables, which must be certain."""

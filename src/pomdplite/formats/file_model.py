@@ -13,6 +13,8 @@ import numpy as np
 
 from pomdplite.compile.jit import Flags, Floats, Ints
 from pomdplite.errors import TooLargeError
+from pomdplite.formats.numbering import FileNumbers
+from pomdplite.formats.policies import Policies
 from pomdplite.model.model import Model
 from pomdplite.model.records import record_dtype
 from pomdplite.model.spaces import Component, Hidden, State
@@ -76,6 +78,7 @@ class Found:
     start: int
     discount: float
     summary: str  # how x and θ were found, for people
+    numbers: FileNumbers  # of x and θ in the file
     steps: Rows = field(default_factory=lambda: Rows("possible steps (x, θ, a, y)"))
     sights: Rows = field(default_factory=lambda: Rows("possible observations (y, θ, a, o)"))
     gains: list[Floats] = field(default_factory=list)  # as the rows of `steps`
@@ -154,6 +157,9 @@ class FileModel(Model):
         self.state = State(state=tuple(found.states))
         self.hidden = HiddenParts(parts=found.components)
         self.actions, self.observations = tuple(found.actions), names
+        steps = 1 / (1 - self.discount) if self.discount < 1 else self.episode_horizon
+        least = min(0.0, float(self.gain.min())) * steps
+        self.policy_files = Policies(found.name, found.numbers, self.ends, self.allowed, least)
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints
+from pomdplite.formats.numbering import FilePlaces
 
 
 @dataclass
@@ -22,6 +23,7 @@ class Flat:
     reward: Floats  # [s, a] expected over s' and o
     start: Floats  # [s]
     discount: float
+    places: FilePlaces  # of the states, in the file's own numbering
 
     def successors(self, s: int, a: int) -> tuple[Ints, Floats]:
         """The next states after a in s, and their probabilities."""

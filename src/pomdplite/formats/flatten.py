@@ -13,6 +13,7 @@ from pomdplite.formats.factors import Factor, Restricted, Restriction
 from pomdplite.formats.file_model import NO_OBSERVATION
 from pomdplite.formats.flat import Flat, expected
 from pomdplite.formats.network import Network
+from pomdplite.formats.numbering import FilePlaces
 
 _MOST_STATES = 20_000
 _MOST_STEPS = 5_000_000  # (s, a, s')
@@ -55,8 +56,18 @@ class _Flattener:
             sight=[_matrix(list(z), list(z.values()), (size, seen)) for z in sights],
             reward=np.array(gains),
             start=np.array([*start.values(), *[0.0] * (size - len(start))]),
-            discount=self.net.discount,
+            discount=self.net.discount, places=self._places(states),
         )  # fmt: skip
+
+    def _places(self, states: list[tuple[int, ...]]) -> FilePlaces:
+        """Where the file's own numbering has these states."""
+        stride, declared = self.net.file_strides(), {v.name for v in self.net.states if v.observed}
+        side: dict[bool, list[int]] = {True: [], False: []}
+        for state in states:
+            for observed, numbers in side.items():
+                named = self._named(state).items()
+                numbers.append(sum(i * stride[name] for name, i in named if (name in declared) == observed))
+        return FilePlaces(*self.net.file_sizes(), side[True], side[False])
 
     def _named(self, state: tuple[int, ...]) -> Values:
         return {v.name: value for v, value in zip(self.net.states, state, strict=True)}

@@ -14,6 +14,7 @@ from pomdplite.compile.jit import Ints
 from pomdplite.errors import NotPomdpLiteError, TooLargeError
 from pomdplite.formats.file_model import Found
 from pomdplite.formats.flat import Flat, named_set
+from pomdplite.formats.numbering import ListedNumbers
 from pomdplite.model.spaces import Component
 
 _IMPOSSIBLE = -1
@@ -98,6 +99,7 @@ def _assemble(
         start=0, discount=flat.discount,
         summary=f"hidden: which of {len(initial):,} states was the first; observed: what each has become, "
         f"{len(states):,} possibilities",
+        numbers=ListedNumbers(flat.places, np.array([becomes for becomes, _ in states])),
     )  # fmt: skip
     own = np.arange(len(initial))
     for x, (becomes, _) in enumerate(states):

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -208,8 +208,3 @@ def distinct_names(texts: Iterable[str]) -> list[str]:
             name = f"{name}_{len(found)}"
         found[name] = None
     return list(found)
-
-
-def numbers_text(numbers: Sequence[float] | Floats) -> str:
-    """Numbers as text that reads back as the same numbers."""
-    return " ".join(repr(float(number)) for number in np.ravel(numbers))

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from pomdplite.errors import UsageError, shown
+from pomdplite.formats.places import read_bytes
 from pomdplite.model.model import Model
 
 SUFFIXES = (".pomdp", ".pomdpx")
@@ -27,6 +28,8 @@ def load(path: str | Path) -> Model:
     from pomdplite.formats.pomdpx import read_pomdpx
     from pomdplite.formats.structure import structure_of_network, structure_of_states
 
+    if not is_model_file(str(path)):
+        raise UsageError(f"{shown(str(path))} is not the name of a .pomdp or .pomdpx file.")
     data = read_bytes(path)
     _digests[str(Path(path).expanduser().resolve())] = hashlib.sha256(data).hexdigest()
     if str(path).lower().endswith(".pomdp"):
@@ -38,14 +41,3 @@ def file_digest(path: str) -> str:
     """A digest of a model file as it was last loaded."""
     known = _digests.get(str(Path(path).expanduser().resolve()))
     return known or hashlib.sha256(read_bytes(path)).hexdigest()
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """The contents of a model file; UsageError if it cannot be read."""
-    if not is_model_file(str(path)):
-        raise UsageError(f"{shown(str(path))} is not the name of a .pomdp or .pomdpx file.")
-    try:
-        return Path(path).expanduser().read_bytes()
-    except (OSError, ValueError, RuntimeError) as error:  # ValueError, RuntimeError: a name that no file can have
-        cause = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"cannot read {shown(str(path))[1:-1]}: {cause}.") from None

@@ -1,10 +1,12 @@
 """What a POMDPX file says: variables, and functions that say how they depend on one another."""
 
+import math
 from dataclasses import dataclass, field
 from itertools import product
 
 from pomdplite.errors import TooLargeError
 from pomdplite.formats.factors import Factor
+from pomdplite.formats.numbering import strides
 from pomdplite.formats.places import FilePlace
 
 _MOST_ACTIONS = 100_000
@@ -52,6 +54,23 @@ class Network:
         if len(variables) == 1:
             return variables[0].values[values[variables[0].name]]
         return " ".join(f"{v.name.removesuffix('_0')}={v.values[values[v.name]]}" for v in variables)
+
+    def sides(self) -> tuple[list[Variable], list[Variable]]:
+        """The state variables that are declared observed, and the others."""
+        return [v for v in self.states if v.observed], [v for v in self.states if not v.observed]
+
+    def file_sizes(self) -> tuple[int, int]:
+        """How many joint values each side has."""
+        observed, hidden = (math.prod(len(v.values) for v in side) for side in self.sides())
+        return observed, hidden
+
+    def file_strides(self) -> dict[str, int]:
+        """What one more of each state variable, by name before the step, adds to the number of its side."""
+        return {
+            v.name: stride
+            for side in self.sides()
+            for v, stride in zip(side, strides([len(v.values) for v in side]), strict=True)
+        }
 
     def in_order(self, variables: list[Variable]) -> list[Variable]:
         """State variables so that each comes after those whose next values it depends on."""

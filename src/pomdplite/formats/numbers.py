@@ -3,6 +3,7 @@
 import math
 import re
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -61,3 +62,8 @@ def distributions(table: Floats, place: FilePlace, what: str) -> Floats:
     if (off > SUM_TOLERANCE).any():
         place.refuse(f"{what} sums to {sums[off > SUM_TOLERANCE][0]:.6g}, not 1")
     return np.where(off > _EXACT, table / sums, table)
+
+
+def numbers_text(numbers: Sequence[float] | Floats) -> str:
+    """Numbers as text that reads back as the same numbers."""
+    return " ".join(repr(float(number)) for number in np.ravel(numbers))

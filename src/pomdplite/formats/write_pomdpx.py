@@ -7,8 +7,9 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats
 from pomdplite.formats.file_model import ILLEGAL, NONE
-from pomdplite.formats.listing import Listing, distinct_names, numbers_text
+from pomdplite.formats.listing import Listing, distinct_names
 from pomdplite.formats.loading import MARK
+from pomdplite.formats.numbers import numbers_text
 
 
 def pomdpx_text(found: Listing) -> str:

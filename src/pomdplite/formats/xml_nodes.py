@@ -96,7 +96,7 @@ def parse_xml(data: bytes, file: str) -> Element:
         from defusedxml import DefusedXmlException
         from defusedxml.sax import make_parser
     except ImportError:
-        raise UsageError(".pomdpx files need defusedxml: pip install 'pomdplite[formats]'.") from None
+        raise UsageError(".pomdpx and .policy files need defusedxml: pip install 'pomdplite[formats]'.") from None
     builder, parser = _Builder(file), make_parser()
     parser.forbid_dtd = True
     parser.setContentHandler(builder)

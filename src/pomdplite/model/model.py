@@ -17,6 +17,7 @@ from pomdplite.model.compiled import CompiledModel
 from pomdplite.model.define import define
 from pomdplite.model.functions import documentation
 from pomdplite.model.interface import ModelInterface
+from pomdplite.model.policy_files import PolicyFiles
 from pomdplite.model.readings import Reading
 from pomdplite.model.records import empty_record, to_words
 from pomdplite.model.spaces import State
@@ -44,6 +45,8 @@ class Model(ModelInterface):
     `return_range`, `summary_size` and `memory`. Methods, all optional: `start(self, x)`, `success(self, x, theta)`,
     `draw(self, x, marginals)` and `paint(self, axes, x, marginals)`.
     """
+
+    policy_files: PolicyFiles | None = None  # of a model that comes from another program's file
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse attributes that would hide a method the library calls."""

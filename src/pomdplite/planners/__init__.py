@@ -10,6 +10,7 @@ from pomdplite.errors import UsageError, shown
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import SOLVE_SECONDS
 from pomdplite.model.model import Model
+from pomdplite.model.policy_files import is_policy_file
 from pomdplite.planners import files
 from pomdplite.planners.base import Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
@@ -77,10 +78,17 @@ def make_planner(name: str, model: Model, /, **parameters: Any) -> Planner:
 def load_planner(path: str | Path, model: Model, clock: str | None = None) -> Planner:
     """The planner that `planner.save(path)` wrote, prepared for this model without choosing or solving again.
 
+    The policy in a .policy file, which SARSOP's own program writes, is played by the planner sarsop.
+
     Another machine may be slower, so preparing what is not in the file, such as graphs, may take as long as by default.
     The clock is the saved planner's unless you give one. UsageError if the file is missing, damaged or made for another
     model.
     """
+    if is_policy_file(path):
+        played = Sarsop(model, policy=str(path))
+        played.use_clock(clock or played.clock)
+        played.prepare()
+        return played
     stored = files.read_planner(Path(path), model)
     parameters = stored.parameters
     if isinstance(allowed := parameters.get("solve_time"), float):

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pomdplite.errors import UsageError
 from pomdplite.model.model import Model
+from pomdplite.model.policy_files import is_policy_file, policy_files
 from pomdplite.planners import files
 from pomdplite.planners.files import Computed, StoredPlanner
 
@@ -52,9 +54,32 @@ class Storable(ABC):
         """
         self._given, self._given_by = computed, origin
 
+    def _save_policy(self, path: Path) -> None:
+        """Write α-vectors to a policy file of another program, for planners that have them."""
+        raise NotImplementedError
+
+    def require_savable(self, path: str | Path) -> None:
+        """UsageError if a file of this name cannot hold this planner; known before it is prepared."""
+        if not is_policy_file(path):
+            return
+        if type(self)._save_policy is Storable._save_policy:
+            raise UsageError(
+                f"{path}: a .policy file holds α-vectors, which {self.title} does not have; sarsop and pomdp-lite-plus "
+                "do. Any other file name will do for this planner, for example policy.npz."
+            )
+        policy_files(self.model, path)
+
     def save(self, path: str | Path, note: str = "") -> None:
-        """Write what was chosen and computed to a file, for `load_planner`; the note is for your own use."""
+        """Write what was chosen and computed to a file, for `load_planner`; the note is for your own use.
+
+        A file name that ends in .policy gets the α-vectors of sarsop or pomdp-lite-plus in the format of APPL, if the
+        model comes from a .pomdp or .pomdpx file.
+        """
+        self.require_savable(path)
         self.prepare()
+        if is_policy_file(path):
+            self._save_policy(Path(path))
+            return
         stored = StoredPlanner(self.title, self._settled_parameters, self.clock, note)
         files.write(Path(path), self.model, stored, self._computed())
 

@@ -13,6 +13,7 @@ that does not help, or hidden values cannot be listed, the planner is POMDP-lite
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from pomdplite.planners.plus.lite_paths import LitePaths
 from pomdplite.planners.plus.model_part import ModelPart
 from pomdplite.planners.plus.rest import solve_both
 from pomdplite.planners.point_based.arrays import KINDS
+from pomdplite.planners.point_based.policies import write_policy
 from pomdplite.planners.point_based.solver import SolveProgress, check_limits
 from pomdplite.planners.pomdp_lite import PomdpLite
 
@@ -236,6 +238,13 @@ class PomdpLitePlus(Planner):
             arrays = {**part.arrays(), "components": np.array(part.components, np.int32)}
             computed |= {f"{name}{kind}": array for kind, array in arrays.items()}
         return computed
+
+    def _save_policy(self, path: Path) -> None:
+        if self._base is not None:
+            raise UnsuitableError(f"{path}: {self.choices[0]}, and has no α-vectors to write.")
+        if self._left_out:
+            raise UnsuitableError(f"{path}: {self.choices[0]}, and a .policy file needs all of them; use sarsop.")
+        write_policy(path, self.model, self._computed())
 
     def _decide(self) -> Decision:
         if self._base is not None:

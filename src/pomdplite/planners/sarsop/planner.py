@@ -17,6 +17,7 @@ from pomdplite.mdp.momdp import momdp_form
 from pomdplite.mdp.undiscounted import planning_discount
 from pomdplite.mdp.yardsticks import bounds_of_episodes
 from pomdplite.model.model import Model
+from pomdplite.model.policy_files import is_policy_file
 from pomdplite.planners.base import Planner
 from pomdplite.planners.decision import Decision
 from pomdplite.planners.files import Computed, read_computed, read_planner
@@ -24,6 +25,7 @@ from pomdplite.planners.point_based.arrays import KINDS, from_arrays, to_arrays
 from pomdplite.planners.point_based.bounds import allocate_scratch, look_ahead, update_lower, update_upper
 from pomdplite.planners.point_based.decisions import LONGEST_LOOK, look_ahead_decision, vector_decision
 from pomdplite.planners.point_based.grouped_momdp import group_outcomes, look_ahead_work
+from pomdplite.planners.point_based.policies import read_policy, write_policy
 from pomdplite.planners.point_based.solver import SolveProgress, check_limits
 from pomdplite.planners.point_based.tree import allocate_tree, expand, points_of_states, put_last
 from pomdplite.planners.sarsop.solver import SarsopSolver
@@ -35,7 +37,7 @@ class Sarsop(Planner):
     solve_time    seconds to solve, once, before the first step, with all that precedes it
     precision     stop when the bounds at the root are this close
     solve_trials  paths to sample, instead of solve_time: the result then does not depend on the clock
-    policy        a file that `save` wrote, to act on instead of solving
+    policy        a file that `save` wrote, or another program's .policy file, to act on instead of solving
     memory        gigabytes that solving, or a policy file, may use; POMDPLITE_MEMORY limits it, too
 
     Decisions look one step ahead with the bounds. Where a state has so many outcomes that this would take long, they
@@ -120,6 +122,8 @@ class Sarsop(Planner):
 
     def _read(self, path: Path) -> Computed:
         """The arrays in the policy file."""
+        if is_policy_file(path):
+            return read_policy(path, self.momdp, self._grouped)
         title = read_planner(path, self.model).title
         if title != self.title:
             raise UsageError(f"{path} holds the planner {shown(title)}, not {self.title}; use load_planner for it.")
@@ -135,6 +139,9 @@ class Sarsop(Planner):
 
     def _computed(self) -> Computed:
         return to_arrays(self.momdp, self._vectors, self._bounds) if self._ready else self._given
+
+    def _save_policy(self, path: Path) -> None:
+        write_policy(path, self.model, self._computed())
 
     def _decide(self) -> Decision:
         model, tree, scratch, b = self._grouped, self._tree, self._scratch, self.belief.joint()
