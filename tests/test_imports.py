@@ -25,7 +25,7 @@ LAYERS = (
     ("worlds",),
     ("experiments",),
     ("views",),
-    ("testing",),
+    ("environments", "testing"),
     ("", "cli"),
 )
 FORBIDDEN = {
@@ -97,7 +97,7 @@ def test_nothing_but_the_public_face_lies_in_the_root():
 
 
 def test_importing_the_library_imports_no_extra():
-    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py', 'distributed', 'optuna', 'jinja2', 'lark', 'defusedxml') if m in sys.modules])"
+    code = "import sys, pomdplite; print([m for m in ('matplotlib', 'typer', 'pandas', 'pomdp_py', 'distributed', 'optuna', 'jinja2', 'lark', 'defusedxml', 'gymnasium') if m in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )

@@ -12,6 +12,7 @@ from pomdplite.beliefs import (
 )
 from pomdplite.checking.model import check_model
 from pomdplite.checking.report import CheckReport, Finding
+from pomdplite.environments import register_envs, to_gymnasium, to_gymnasium_vector
 from pomdplite.errors import (
     ImpossibleObservationError,
     ModelError,
@@ -180,10 +181,13 @@ __all__ = [
     "make_world",
     "plan",
     "plot",
+    "register_envs",
     "run_episode",
     "save",
     "tables",
     "tabular",
+    "to_gymnasium",
+    "to_gymnasium_vector",
     "to_mdps",
     "tune",
     "uniform",

@@ -32,6 +32,18 @@ def uniform(stream: Words) -> float:
     return np.float64(mix(stream[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@kernel
+def keyed(state: np.uint64, key: np.uint64) -> np.uint64:
+    """One more key in the name of a stream."""
+    return mix(state) + (key + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+
+
+@inner
+def episode_stream(seed: np.uint64, episode: np.uint64, use: int) -> np.uint64:
+    """The state of the stream that `stream(seed, episode, use)` returns."""
+    return mix(keyed(keyed(seed, episode), np.uint64(use)))
+
+
 @inner
 def normal_quantile(u: float) -> float:
     """The number that a standard normal one stays below with probability u (Wichura 1988, algorithm AS 241).
@@ -93,5 +105,5 @@ def stream(seed: int, *keys: int) -> Words:
     state = np.uint64(checked_seed(seed) & 0xFFFFFFFFFFFFFFFF)
     with np.errstate(over="ignore"):
         for key in keys:
-            state = mix(state) + np.uint64((key + 1) & 0xFFFFFFFFFFFFFFFF) * np.uint64(0x9E3779B97F4A7C15)
-        return np.array([mix(np.uint64(state))], np.uint64)
+            state = np.uint64(keyed(state, np.uint64(key & 0xFFFFFFFFFFFFFFFF)))
+        return np.array([mix(state)], np.uint64)

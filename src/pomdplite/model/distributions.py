@@ -55,6 +55,11 @@ class Distribution:
         """Where the density of the unconstrained number is highest."""
         return 0.0
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval in which the number lies."""
+        return 0.0, math.inf
+
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{value:g}' for value in vars(self).values())})"
 
@@ -74,6 +79,11 @@ class Uniform(Distribution):
             raise self._wrong(f"the numbers from {self.low!r} to {self.high!r} cannot be told apart in 64 bits")
 
     @property
+    def support(self) -> tuple[float, float]:
+        """From low to high."""
+        return self.low, self.high
+
+    @property
     def log_constant(self) -> float:
         """−log √(2π)."""
         return -0.5 * math.log(2 * math.pi)
@@ -89,6 +99,11 @@ class Normal(Distribution):
 
     def _check(self) -> None:
         self._check_positive("sd")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Any number; a log-normal one is positive."""
+        return -math.inf if self.kind == NORMAL else 0.0, math.inf
 
     @property
     def log_constant(self) -> float:
@@ -123,6 +138,11 @@ class Beta(Distribution):
 
     def _check(self) -> None:
         self._check_positive("a", "b")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """From 0 to 1."""
+        return 0.0, 1.0
 
     @property
     def log_constant(self) -> float:

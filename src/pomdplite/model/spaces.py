@@ -40,6 +40,7 @@ class State:
             fields = {"_": int}  # a model that observes no state has a single one
         self.labels: dict[str, tuple[str, ...]] = {}
         self.angles = tuple(n for n, k in fields.items() if (k[0] if isinstance(k, tuple) and k else k) is Angle)
+        self.flags: list[str] = []  # the arrays of booleans, which are stored as 0 and 1
         formats: dict[str, Any] = {}
         for name, kind in fields.items():
             if isinstance(kind, (tuple, list)) and kind and all(_is_name(v) for v in kind):
@@ -50,7 +51,9 @@ class State:
                     raise ModelError(
                         f"State field {name!r}: expected a type, a tuple of names or (type, shape), got {kind!r}."
                     )
-                formats[name] = (_array_item(self._scalar(name, kind[0])), kind[1])
+                item = self._scalar(name, kind[0])
+                formats[name] = (_array_item(item), kind[1])
+                self.flags += [name] * (item.kind == "b")
             else:
                 formats[name] = self._scalar(name, kind)
         self.dtype = record_dtype(formats)
@@ -295,6 +298,7 @@ class Distributed(Population):
     def __init__(self, **fields: Any) -> None:
         self.parts: dict[str, Component | None] = {}  # each number of θ, word by word; None if it is continuous
         self.priors: dict[str, str] = {}  # of each field, for people
+        self.supports: dict[str, tuple[float, float]] = {}  # of each field that has a distribution
         self.labels: dict[str, tuple[str, ...]] = {}
         formats: dict[str, Any] = {}
         coordinates: list[Coordinate] = []
@@ -307,7 +311,7 @@ class Distributed(Population):
                     raise ModelError(f"Hidden component {name!r} has two priors: {values} and prior=.")
                 self.parts |= dict.fromkeys(titles)
                 coordinates += [Coordinate(values, np.zeros(0, np.uint64), np.zeros(0)) for _ in titles]
-                prior = str(values)
+                prior, self.supports[name] = str(values), values.support
             else:
                 listing = Hidden(**{name: field})
                 first = listing.components[0]

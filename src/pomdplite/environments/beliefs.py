@@ -1,0 +1,103 @@
+"""The belief in the observations of an environment: the layout of its numbers, and the belief of each episode."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pomdplite import rng
+from pomdplite.beliefs import Belief, initial_belief
+from pomdplite.compile.jit import Floats, Words
+from pomdplite.model.model import Model
+from pomdplite.model.spaces import Component, Distributed, Population
+
+_NUMBERS = 3  # about a number of θ that has a distribution: mean, 2.5 % and 97.5 % quantile
+
+
+@dataclass(frozen=True)
+class BeliefField:
+    """The numbers about one field of θ: some of the arrays that `Belief.marginals` returns."""
+
+    name: str
+    first: int  # of those arrays
+    count: int | None  # of those arrays, one for each entry of the field; None: the field is no array
+    size: int  # of each of them
+    low: float
+    high: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the numbers."""
+        return (self.size,) if self.count is None else (self.count, self.size)
+
+    def numbers(self, marginals: list[Floats]) -> Floats:
+        """The numbers, as an array; sums of probabilities may exceed 1 by rounding."""
+        own = marginals[self.first] if self.count is None else np.stack(marginals[self.first : self.first + self.count])
+        return np.clip(own, self.low, self.high)
+
+
+def belief_fields(model: Model) -> list[BeliefField]:
+    """The numbers of a belief about the model's θ: probabilities of listed values, else means, with quantiles if θ
+    has distributions; or the model's `summary`."""
+    hidden, form = model.hidden, model.compiled_form
+    if isinstance(hidden, Population) and "summary" in form.definition.functions and model.summary_size:
+        return [BeliefField("summary", 0, None, model.summary_size, -np.inf, np.inf)]
+    found: list[BeliefField] = []
+    for name in hidden.dtype.names or ():
+        first, count = sum(field.count or 1 for field in found), (hidden.dtype[name].shape or (None,))[0]
+        if isinstance(hidden, Distributed):
+            listed = list(hidden.parts.values())[first]
+            if listed is not None:
+                found.append(BeliefField(name, first, count, len(listed), 0.0, 1.0))
+            else:
+                low, high = (-np.inf, np.inf) if form.evolves else hidden.supports[name]
+                found.append(BeliefField(name, first, count, _NUMBERS, low, high))
+        elif isinstance(hidden, Population):
+            found.append(_population_field(hidden, name, first))
+        else:
+            found += _listed_fields(name, hidden.components[first : first + (count or 1)], first, count)
+    return found
+
+
+def _listed_fields(name: str, own: list[Component], first: int, count: int | None) -> list[BeliefField]:
+    """One array for all entries of a field, unless they have different numbers of values, as in model files."""
+    sizes = {len(component) for component in own}
+    if len(sizes) == 1:
+        return [BeliefField(name, first, count, sizes.pop(), 0.0, 1.0)]
+    return [BeliefField(c.name, first + i, None, len(c), 0.0, 1.0) for i, c in enumerate(own)]
+
+
+def _population_field(hidden: Population, name: str, first: int) -> BeliefField:
+    """One array for each field: the probabilities of its names, or the means of its numbers."""
+    if name in hidden.labels:
+        return BeliefField(name, first, None, len(hidden.labels[name]), 0.0, 1.0)
+    base, size = hidden.dtype[name].base, int(np.prod(hidden.dtype[name].shape, dtype=int))
+    if base.kind == "b" or name in hidden.layout.flags:
+        return BeliefField(name, first, None, size, 0.0, 1.0)
+    if base.kind == "f":
+        return BeliefField(name, first, None, size, -np.inf, np.inf)
+    return BeliefField(name, first, None, size, float(np.iinfo(base).min), float(np.iinfo(base).max))
+
+
+class EpisodeBeliefs:
+    """The belief in each of several episodes, as a planner would hold it."""
+
+    def __init__(self, model: Model, count: int) -> None:
+        self._beliefs: list[Belief] = [initial_belief(model) for _ in range(count)]
+
+    def reset(self, row: int, seed: int, episode: int) -> None:
+        """Return to the prior; the seed and the number of the episode determine what beliefs sample."""
+        self._beliefs[row].reset(int(rng.stream(seed, episode, rng.PLANNER)[0]))
+
+    def update(self, row: int, x: Words, a: int, y: Words, o: int) -> None:
+        """Condition on a step: words of the state before it, of the state and reading after it, and numbers."""
+        self._beliefs[row]._advance(x, a, y, o)
+
+    def marginals(self, row: int) -> list[Floats]:
+        """What is known about the present θ."""
+        return self._beliefs[row].marginals()
+
+    def columns(self, fields: list[BeliefField]) -> dict[str, Any]:
+        """[row] the numbers of each field."""
+        marginals = [belief.marginals() for belief in self._beliefs]
+        return {field.name: np.stack([field.numbers(row) for row in marginals]) for field in fields}
