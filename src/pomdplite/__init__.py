@@ -3,6 +3,7 @@
 from pomdplite.beliefs import (
     Belief,
     CategoricalBelief,
+    CountsBelief,
     DrawnBelief,
     FactoredBelief,
     ParticleBelief,
@@ -43,12 +44,14 @@ from pomdplite.formats.loading import load
 from pomdplite.formats.writing import save
 from pomdplite.mdp.theorem1 import MdpSet, from_mdps, to_mdps
 from pomdplite.model.actions import Action
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.distributions import Beta, Gamma, LogNormal, Normal, Uniform
 from pomdplite.model.grid import Grid
 from pomdplite.model.model import Model
 from pomdplite.model.readings import Gaussian, Reading
 from pomdplite.model.spaces import Angle, Hidden, Population, State, independent
 from pomdplite.model.tabular import tabular
+from pomdplite.model.unknown import UnknownMdp
 from pomdplite.planners import (
     PLANNERS,
     BayesOptimal,
@@ -105,8 +108,10 @@ __all__ = [
     "Beta",
     "CategoricalBelief",
     "CheckReport",
+    "CountsBelief",
     "Decision",
     "Despot",
+    "Dirichlet",
     "Doorman",
     "DrawnBelief",
     "Episode",
@@ -165,6 +170,7 @@ __all__ = [
     "TooLargeError",
     "TuningResult",
     "Uniform",
+    "UnknownMdp",
     "UnsuitableError",
     "UsageError",
     "World",

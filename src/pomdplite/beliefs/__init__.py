@@ -1,5 +1,6 @@
-"""Beliefs about the hidden parameter: one protocol, six kinds, and which one fits a model."""
+"""Beliefs about the hidden parameter: one protocol, seven kinds, and which one fits a model."""
 
+from pomdplite.beliefs.counts import CountsBelief
 from pomdplite.beliefs.drawn import DrawnBelief
 from pomdplite.beliefs.exact import CategoricalBelief, ExactBelief, FactoredBelief
 from pomdplite.beliefs.particles import PARTICLES, ParticleBelief
@@ -15,6 +16,7 @@ __all__ = [
     "PARTICLES",
     "Belief",
     "CategoricalBelief",
+    "CountsBelief",
     "DrawnBelief",
     "ExactBelief",
     "FactoredBelief",
@@ -27,8 +29,12 @@ __all__ = [
 
 
 def initial_belief(model: Model | KernelView, particles: int = PARTICLES) -> Belief:
-    """The prior of a model: exact where its hidden values can be listed or lie on a grid, else particles."""
+    """The prior of a model: exact where its hidden values can be listed or lie on a grid, counts if
+    its probabilities are unknown, else particles.
+    """
     view = view_of(model)
+    if view.counted:
+        return CountsBelief(view)
     if view.listed:
         return exact_belief(view)
     if grids_fit(view.model.hidden):
@@ -39,6 +45,6 @@ def initial_belief(model: Model | KernelView, particles: int = PARTICLES) -> Bel
 def exact_belief(model: Model | KernelView) -> ExactBelief:
     """The prior of a model whose hidden values can be listed."""
     view = view_of(model)
-    if not view.listed:
+    if not view.listed or view.counted:
         raise UnsuitableError(f"{view.model.name}: its hidden values cannot be listed, so it has no exact belief.")
     return FactoredBelief(view) if view.table.blocks > 1 else CategoricalBelief(view)

@@ -23,6 +23,7 @@ from pomdplite.mdp.weighing import weigh_step
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
+from pomdplite.rng import stream
 
 
 class StepNote(str):
@@ -103,6 +104,10 @@ class Belief(ABC):
     def sample(self, stream: Words) -> Any:
         """A record of θ₀ drawn from the belief."""
 
+    def likely_theta(self, x: Any, a: int) -> Any:
+        """A record of θ₀ under which (x, a) may lead to what the belief considers possible."""
+        return self.sample(stream(0))
+
     @abstractmethod
     def entropy(self) -> float:
         """Entropy of the belief about θ₀, in nats."""
@@ -142,7 +147,7 @@ class Belief(ABC):
         """R(b, x, a) = Σ b(θ) R(x, θ, a); with noise in steps and very many hypotheses, over a sample of them."""
         if self.kernel_model.noise.numbers > 0:
             return self._estimated(x, a).reward
-        b, _, _ = self._outcomes_under_belief(x, a)
+        _, b, _, _ = self._outcomes_under_belief(x, a)
         return float(b @ self._buffer.reward[: len(b)])
 
     def mean_transition(self, x: Any, a: Any) -> list[tuple[Any, float]]:
@@ -150,7 +155,7 @@ class Belief(ABC):
         if self.kernel_model.noise.numbers > 0:
             found = self._estimated(x, a)
             return [(self.view.record(y), float(p)) for y, p in zip(found.next, found.chance, strict=True)]
-        b, k, _ = self._outcomes_under_belief(x, a)
+        _, b, k, _ = self._outcomes_under_belief(x, a)
         chances = self._buffer.chance[:k, : len(b)] @ b
         return [(self.view.record(self._buffer.next[j]), float(p)) for j, p in enumerate(chances) if p > 0]
 
@@ -158,8 +163,9 @@ class Belief(ABC):
         """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1; with noise or readings, an estimate from 1,024 outcomes."""
         if self.view.real:
             return self._estimated(x, a).change
-        b, _, e = self._outcomes_under_belief(x, a)
-        return float(expected_l1_change(b, self._buffer.likelihood[:e, : len(b)]))
+        component, b, _, e = self._outcomes_under_belief(x, a)
+        change = expected_l1_change(b, self._buffer.likelihood[:e, : len(b)])
+        return float(self.kernel_model.bonus_scale[component] * change)
 
     def _estimated(self, x: Any, a: Any) -> StepEstimate:
         """The step (x, a), estimated from draws."""
@@ -168,13 +174,13 @@ class Belief(ABC):
         s = self._state(to_words(model.state.dtype, model.state_record(x)))
         return estimated_step(self.view, self.kernel_model, self.probabilities, s, model.action_index(a))
 
-    def _outcomes_under_belief(self, x: Any, a: Any) -> tuple[Floats, int, int]:
-        """Fill the buffer for (x, a): the belief about the component it depends on, and the numbers k and e."""
+    def _outcomes_under_belief(self, x: Any, a: Any) -> tuple[int, Floats, int, int]:
+        """Fill the buffer for (x, a): the component it depends on, the belief about it, and the numbers k and e."""
         model = self.view.model
         words = to_words(model.state.dtype, model.state_record(x))
         component, k, e = self._outcomes(self._state(words), model.action_index(a))
         first, last = self.kernel_model.offsets[component : component + 2]
-        return self.probabilities[first:last], k, e
+        return component, self.probabilities[first:last], k, e
 
     def _state(self, x: Words) -> Words:
         """The words of s = (x, maps)."""

@@ -123,7 +123,7 @@ def _walk(probe: Probe, view: KernelView, start: Any, extent: Extent, seed: int)
     model, report, form = view.kernel_model, probe.report, probe.model.compiled_form
     words = to_words(probe.model.state.dtype, start)
     walk = allocate_walk(model, words, extent.states, max(extent.samples, extent.places), stream(seed, 1),
-                         listed=view.listed)  # fmt: skip
+                         listed=view.listed, whole=view.counted)  # fmt: skip
     draws = Draws.of(model)
     clear_fault(form)
     status, faults = FAULT_FOUND, 0

@@ -8,7 +8,7 @@ from pomdplite.compile.faults import FunctionFault
 from pomdplite.model.faults import explained, fault_text
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
-from pomdplite.model.spaces import Population
+from pomdplite.model.spaces import Hidden
 from pomdplite.rng import stream, uniform
 
 _POOL = 8  # draws of a θ that cannot be listed; drawing may be slow
@@ -48,7 +48,7 @@ class Probe:
 
     def draw_hidden(self) -> Any:
         """A random hidden value."""
-        if not isinstance(self.hidden, Population):
+        if isinstance(self.hidden, Hidden):
             return self.hidden.record(self.random_values())
         if len(self._draws) < _POOL:
             self._draws.append(self.model.compiled_form.draw_hidden(self.random))

@@ -9,6 +9,7 @@ import logging
 from pathlib import Path
 
 from pomdplite.compile.cache import cache_folder
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Distributed, Hidden
@@ -62,7 +63,7 @@ def model_digest(model: Model) -> str | None:
         for component in model.hidden.components:
             found.update(repr((component.name, component.labels, component.values)).encode())
             found.update(component.prior.tobytes())
-    elif isinstance(model.hidden, Distributed):
+    elif isinstance(model.hidden, (Distributed, Dirichlet)):
         found.update(model.hidden.identity.encode())
     found.update(to_words(model.state.dtype, model.initial_state()).tobytes())
     return found.hexdigest()[:32]

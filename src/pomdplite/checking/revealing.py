@@ -14,6 +14,7 @@ import numpy as np
 
 from pomdplite.checking.probe import Probe
 from pomdplite.compile.jit import Words
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.records import float_fields, from_words, to_words
 from pomdplite.model.spaces import Population
 
@@ -25,8 +26,8 @@ _FEWEST_VALUES = 3  # of θ, for a state without floating-point numbers
 def check_revealing(probe: Probe) -> None:
     """Warn if the next state alone tells which θ is true, in one of the first states of a model without mistakes."""
     state, run = probe.model.state.dtype, probe.interpreted
-    if run.definition.noise.count > 0:
-        return  # a next state with noise tells θ only as far as its density does
+    if run.definition.noise.count > 0 or isinstance(probe.hidden, Dirichlet):
+        return  # a next state tells θ only as far as its density or probability does
     queue = deque([to_words(state, probe.model.initial_state())])
     known = {queue[0].tobytes()}
     for _ in range(_STATES):

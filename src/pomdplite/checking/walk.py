@@ -44,6 +44,7 @@ class Walk(NamedTuple):
     sample_a: Ints  # [sample]
     random: Words
     listed: bool  # whether model.theta holds every hidden value; if not, it holds draws
+    whole: bool  # whether a row of model.theta is all of θ; if not, one component of it
     # scratch
     theta: Words  # [2, theta_words] θ, and θ with the components redrawn that do not matter
     later: Words  # [2, theta_words] the same after the step
@@ -75,8 +76,10 @@ class Draws(NamedTuple):
         )
 
 
-def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, random: Words, *, listed: bool) -> Walk:
-    """A walk from a state through at most this many; listed: whether model.theta holds every hidden value."""
+def allocate_walk(
+    model: KernelModel, start: Words, limit: int, samples: int, random: Words, *, listed: bool, whole: bool
+) -> Walk:  # fmt: skip
+    """A walk from a state through at most this many; listed, whole: as in `Walk`."""
     theta_words = model.theta.shape[1]
     walk = Walk(
         counts=np.zeros(8, np.int64),
@@ -88,6 +91,7 @@ def allocate_walk(model: KernelModel, start: Words, limit: int, samples: int, ra
         sample_a=np.zeros(samples, np.int64),
         random=random,
         listed=listed,
+        whole=whole,
         theta=np.zeros((2, theta_words), np.uint64),
         later=np.zeros((2, theta_words), np.uint64),
         later_again=np.zeros((1, theta_words), np.uint64),
@@ -172,8 +176,8 @@ def _try(
     first = model.offsets[component]
     n = model.offsets[component + 1] - first
     row = first + value if values == n else first + int(uniform(walk.random) * n)
-    _compose(model, walk.random, component, row, walk.theta, 0)
-    _compose(model, walk.random, component, row, walk.theta, 1)  # the same where there is no other component
+    _compose(model, walk, component, row, 0)
+    _compose(model, walk, component, row, 1)  # the same where there is no other component
     _keep_sample(walk, s, a)
     walk.counts[CALLS] += 1
     if abi.reward(model, walk.states, s, walk.theta, 0, a) != abi.reward(model, walk.states, s, walk.theta, 1, a):
@@ -217,20 +221,20 @@ def _follows(model: KernelModel, walk: Walk, s: int, values: int) -> bool:
 
 
 @inner
-def _compose(model: KernelModel, random: Words, component: int, row: int, theta: Words, t: int) -> None:
-    """Write θ with this row's value of one component, and the others drawn evenly, into theta[t].
+def _compose(model: KernelModel, walk: Walk, component: int, row: int, t: int) -> None:
+    """Write θ with this row's value of one component, and the others drawn evenly, into walk.theta[t].
 
     Components occupy different bits of θ, and a row of one component has the others at their first value.
     """
-    none = model.offsets.shape[0] - 2
-    base = model.offsets[none]
+    none, theta = model.offsets.shape[0] - 2, walk.theta
+    base, whole = model.offsets[none], walk.whole or none == 1
     for w in range(theta.shape[1]):
-        theta[t, w] = model.theta[row, w] if none == 1 else model.theta[base, w]
-    if none == 1:
+        theta[t, w] = model.theta[row, w] if whole else model.theta[base, w]
+    if whole:
         return
     for c in range(none):
         first = model.offsets[c]
-        drawn = first + int(uniform(random) * (model.offsets[c + 1] - first))
+        drawn = first + int(uniform(walk.random) * (model.offsets[c + 1] - first))
         if c == component:
             drawn = row
         for w in range(theta.shape[1]):

@@ -15,6 +15,7 @@ from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
 from pomdplite.model.actions import Action
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Distributed
 from pomdplite.planners.pomdp_lite import PomdpLite
@@ -49,6 +50,9 @@ def show(problem: ProblemArgument) -> None:
 
 
 def _hidden_count(model: Model) -> str:
+    if isinstance(model.hidden, Dirichlet):
+        distributions, outcomes = len(model.hidden.components), len(model.hidden.counts)
+        return f"unknown probabilities: {distributions:,} distributions with {outcomes:,} outcomes in all"
     if isinstance(model.hidden, Distributed):
         return "; ".join(f"{name} {prior}" for name, prior in model.hidden.priors.items())
     return "not listed" if model.hidden.size is None else f"{model.hidden.size:,}"

@@ -31,6 +31,7 @@ class KernelModel(NamedTuple):
     fault: Words  # the fault record (faults.py): where a function of the model first did something wrong
     theta: Words  # [row, theta_words] the record of θ with this row's component at this row's value
     offsets: Ints  # [component + 2] rows of component c: offsets[c]:offsets[c + 1]; last block: "no component"
+    bonus_scale: Floats  # [component + 1] of the belief's expected change; below 1 if θ is a set of distributions
     map_word: Ints  # [row] word of the state that holds the present value for this initial value
     map_shift: Words  # [row] its place in that word
     map_mask: Words  # [component + 1] its width, as a mask

@@ -81,6 +81,16 @@ def simulate(
     return i, pick_from(out.rows.z, first, model.observations + 1, v), gained
 
 
+def outcome_row(model: KernelModel, distributions: Floats, x: Words, a: int, u: float) -> Words:
+    """The θ of a step from x[0] if θ is a set of distributions: the row of the outcome that the number u picks."""
+    component = abi.depends(model, x, 0, a)
+    first, last = model.offsets[component : component + 2]
+    if component == len(model.offsets) - 2:
+        return model.theta[-1:]
+    row = first + pick(distributions[first:last], last - first, u)
+    return model.theta[row : row + 1]
+
+
 @inlined
 def draw_hidden(model: KernelModel, s: Words, b: Floats, theta: Words, t: int, stream: Words) -> None:
     """Draw the present θ in state s[0] from the belief b over initial values, into theta[t].

@@ -18,6 +18,7 @@ from pomdplite.errors import TooLargeError
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.full_information import every_choice, full_information_q
 from pomdplite.mdp.momdp import Momdp, MomdpArrays
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Hidden
 from pomdplite.rng import stream, uniform
@@ -36,7 +37,8 @@ def planning_discount(model: Model, *, on_grid: bool = False) -> float:
 
     On a grid they do: points come up again where states do not.
     """
-    if not has_cut_episodes(model) or not (on_grid or _states_repeat(model)):
+    repeating = on_grid or isinstance(model.hidden, Dirichlet)  # unknown probabilities are learned by repetition
+    if not has_cut_episodes(model) or not (repeating or _states_repeat(model)):
         return float(model.discount)
     return 1.0 - 1.0 / model.episode_horizon
 

@@ -15,12 +15,13 @@ from pomdplite.compile.interpreted import Interpreted
 from pomdplite.compile.jit import Floats, Words, kernel
 from pomdplite.compile.noise import noise_of
 from pomdplite.errors import TooLargeError, UnsuitableError
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.distributions_kernels import draw_distributed
 from pomdplite.model.faults import raise_fault
-from pomdplite.model.hidden_table import JOINT_LIMIT, HiddenTable, hidden_table, population_table
+from pomdplite.model.hidden_table import JOINT_LIMIT, HiddenTable, dirichlet_table, hidden_table, population_table
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Distributed, Population
-from pomdplite.rng import stream
+from pomdplite.rng import stream, uniform
 
 if TYPE_CHECKING:
     from pomdplite.model.model import Model
@@ -63,8 +64,13 @@ class CompiledModel:
         return "evolve" in self.definition.functions
 
     def draw_hidden(self, random: Words) -> Any:
-        """A record of θ drawn from the prior of a Population, without compiling the model's functions."""
+        """A record of θ drawn from the prior of a Population, without compiling the model's functions.
+
+        If θ is a set of distributions, the record of an outcome.
+        """
         hidden = self.model.hidden
+        if isinstance(hidden, Dirichlet):
+            return hidden.some_outcome(uniform(random))
         if not isinstance(hidden, Distributed):
             return self.interpreted.prior(random)
         theta = np.zeros((1, hidden.words), np.uint64)
@@ -73,6 +79,10 @@ class CompiledModel:
 
     def kernel_view(self, *, joint: bool | None = None) -> "KernelView":
         """The model as kernels see it, with Θ listed jointly or component by component (default: if factored)."""
+        if joint and isinstance(self.model.hidden, Dirichlet):
+            raise UnsuitableError(
+                f"{self.model.name}: this needs every hidden value listed, but its probabilities are unknown."
+            )
         if joint and isinstance(self.model.hidden, Population):
             what = "has distributions" if isinstance(self.model.hidden, Distributed) else "is a Population"
             raise UnsuitableError(f"{self.model.name}: this needs every hidden value listed, but hidden {what}.")
@@ -109,6 +119,8 @@ class KernelView:
         if isinstance(model.hidden, Population):
             draws = np.zeros((_PRIOR_DRAWS + 1, model.hidden.words), np.uint64)
             table = population_table(model.hidden, draws)
+        elif isinstance(model.hidden, Dirichlet):
+            table = dirichlet_table(model.hidden)
         else:
             # Before anything is compiled, since there may be too many values.
             table = hidden_table(model.hidden, joint=joint, evolves=form.evolves)
@@ -123,6 +135,7 @@ class KernelView:
             fault=form.definition.parameters.fault,
             theta=table.theta,
             offsets=table.offsets,
+            bonus_scale=np.ones(table.blocks + 1),
             map_word=table.map_word + x_words,
             map_shift=table.map_shift,
             map_mask=table.map_mask,
@@ -175,6 +188,19 @@ class KernelView:
     def listed(self) -> bool:
         """Whether the table holds every hidden value; if not, it holds draws from the prior."""
         return not isinstance(self.model.hidden, Population)
+
+    @property
+    def counted(self) -> bool:
+        """Whether θ is a set of unknown distributions; the table's rows are then their outcomes."""
+        return isinstance(self.model.hidden, Dirichlet)
+
+    def require_known_probabilities(self, what: str) -> None:
+        """Refuse to do what needs a θ that gives next states their probabilities, if these are unknown."""
+        if self.counted:
+            raise UnsuitableError(
+                f"{what} needs the probabilities of next states for each hidden value, but those of {self.model.name} "
+                "are unknown; use pomdp-lite, mean-mdp, beb, psrl, r-max or variance-bonus."
+            )
 
     @property
     def real(self) -> str:

@@ -10,6 +10,7 @@ from pomdplite.compile.definition import Definition, Sizes, parameters
 from pomdplite.errors import ModelError
 from pomdplite.model import readings
 from pomdplite.model.actions import Action
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.functions import FUNCTIONS, Form, Kind, ModelFunction, Need
 from pomdplite.model.grid import declared_grid
 from pomdplite.model.interface import METHODS, ModelInterface, Settings, defined
@@ -71,8 +72,11 @@ def define(model: Any, base: type[ModelInterface]) -> Definition:
 def _check_tuple(model: Any) -> None:
     if not isinstance(getattr(model, "state", None), State):
         raise ModelError(f"{model.name}.state must be a pomdplite.State(...).")
-    if not isinstance(getattr(model, "hidden", None), (Hidden, Population)):
-        raise ModelError(f"{model.name}.hidden must be a pomdplite.Hidden(...) or pomdplite.Population(...).")
+    if not isinstance(getattr(model, "hidden", None), (Hidden, Population, Dirichlet)):
+        raise ModelError(
+            f"{model.name}.hidden must be a pomdplite.Hidden(...), pomdplite.Population(...) or "
+            "pomdplite.Dirichlet(...)."
+        )
     actions = getattr(model, "actions", None)
     if not isinstance(actions, (tuple, list, Action)) or not actions:
         raise ModelError(
@@ -141,7 +145,14 @@ def _checked(model: Any, function: ModelFunction, form: Form) -> Any:
             raise ModelError(f"{model.name} names observations but does not define {function.call()}.")
         if function.need is Need.POPULATION and population and not distributed:
             raise ModelError(f"{model.name}.hidden is a Population, so the model must define {function.call()}.")
+        if function.name == "depends" and isinstance(model.hidden, Dirichlet) and len(model.hidden.components) > 1:
+            raise ModelError(
+                f"{model.name}.hidden has several distributions, so the model must define {function.call()}, the "
+                "number of the one that the outcome is drawn from."
+            )
         return None
+    if isinstance(model.hidden, Dirichlet) and not function.for_outcomes:
+        raise ModelError(f"{model.name} defines {function.name}, but its hidden probabilities are constant and whole.")
     if distributed and function.name in ("prior", "move"):
         raise ModelError(
             f"{model.name} defines {function.name}, but the distributions in hidden already give the prior, and the "

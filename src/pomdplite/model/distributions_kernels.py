@@ -49,14 +49,14 @@ def _draw_unconstrained(table: DistributionTable, c: int, stream: Words) -> floa
     if kind == UNIFORM:
         return normal_quantile(uniform(stream))
     if kind == BETA:
-        return _draw_log_gamma(one, stream) - _draw_log_gamma(two, stream)
+        return draw_log_gamma(one, stream) - draw_log_gamma(two, stream)
     if kind == GAMMA:
-        return math.log(two) + _draw_log_gamma(one, stream)
+        return math.log(two) + draw_log_gamma(one, stream)
     return one + two * normal_quantile(uniform(stream))
 
 
 @inner
-def _draw_log_gamma(shape: float, stream: Words) -> float:
+def draw_log_gamma(shape: float, stream: Words) -> float:
     """The logarithm of a draw from Gamma(shape, 1), by Marsaglia and Tsang (2000).
 
     For a shape below 1, g u^(1/shape) with g from Gamma(shape + 1, 1); its logarithm never underflows.

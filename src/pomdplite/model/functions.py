@@ -117,6 +117,7 @@ class ModelFunction:
     need: Need = Need.OPTIONAL
     for_population: bool = True  # whether it makes sense for a Population
     for_distributions: bool = True  # whether it makes sense for hidden numbers with distributions
+    for_outcomes: bool = True  # whether it makes sense for hidden probabilities of outcomes
     harmless: int = 0  # what its wrapper returns after a fault (compile/faults.py)
     optional: Mapping[str, Kind] = field(default_factory=dict)  # further arguments, which the user's function may name
 
@@ -192,7 +193,7 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
         "evolve",
         {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN, "a": Kind.ACTION, "theta_next": Kind.NEXT_HIDDEN},
         Returns.NOTHING, Section.TUPLE, "φ: write the next hidden value into theta_next; by default θ is constant.",
-        for_population=False,
+        for_population=False, for_outcomes=False,
     ),
     ModelFunction(
         "heuristic", {"m": Kind.PARAMETERS, "x": Kind.STATE},
@@ -205,20 +206,23 @@ FUNCTIONS: tuple[ModelFunction, ...] = (
     ModelFunction(
         "prior", {"m": Kind.PARAMETERS, "theta": Kind.DRAWN_HIDDEN, "random": Kind.STREAM},
         Returns.NOTHING, Section.POPULATION, "Draw θ from the prior; uniform(random) gives numbers in [0, 1).",
-        Need.POPULATION,
+        Need.POPULATION, for_outcomes=False,
     ),
     ModelFunction(
         "move",
         {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.MOVED_HIDDEN, "random": Kind.STREAM},
         Returns.FLAG, Section.POPULATION, "Move θ one step along a Markov chain that preserves P(θ | x).",
+        for_outcomes=False,
     ),
     ModelFunction(
         "summary", {"m": Kind.PARAMETERS, "theta": Kind.HIDDEN, "f": Kind.SUMMARY},
         Returns.NOTHING, Section.POPULATION, "Describe θ to people by summary_size numbers in f.",
+        for_outcomes=False,
     ),
     ModelFunction(
         "upper", {"m": Kind.PARAMETERS, "x": Kind.STATE, "theta": Kind.HIDDEN},
         Returns.NUMBER, Section.HINT, "Return an upper bound on the value of x to an agent that knows θ.",
+        for_outcomes=False,
     ),
     ModelFunction(
         "preferred",

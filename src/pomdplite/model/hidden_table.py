@@ -10,6 +10,7 @@ import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, Words
 from pomdplite.errors import ModelError
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Hidden, Population
 
@@ -24,7 +25,7 @@ class HiddenTable:
     The last block stands for "depends on no component": a single row of probability 1.
     """
 
-    hidden: Any  # Hidden or Population
+    hidden: Any  # Hidden, Population or Dirichlet
     joint: bool
     theta: Words  # [row, words]
     offsets: Ints  # [block + 1]
@@ -115,6 +116,17 @@ def population_table(hidden: Population, theta: Words) -> HiddenTable:
     prior = np.append(np.full(count, 1.0 / count), 1.0)
     offsets = np.array([0, count, count + 1], np.int64)
     return HiddenTable(hidden, True, theta, offsets, prior=prior, **_no_maps(count + 1, 1))
+
+
+def dirichlet_table(hidden: Dirichlet) -> HiddenTable:
+    """A row for each outcome of each distribution: under the mean of a belief, a step has it with that probability."""
+    sizes = np.diff(hidden.offsets)
+    outcome = np.arange(len(hidden.counts)) - np.repeat(hidden.offsets[:-1], sizes)
+    rows = np.column_stack([np.repeat(np.arange(len(sizes)), sizes), outcome])
+    theta = np.concatenate([rows, np.zeros((1, 2), np.int64)]).astype(np.uint64)
+    mean = hidden.counts / np.repeat(np.add.reduceat(hidden.counts, hidden.offsets[:-1]), sizes)
+    offsets = np.append(hidden.offsets, hidden.offsets[-1] + 1)
+    return HiddenTable(hidden, False, theta, offsets, prior=np.append(mean, 1.0), **_no_maps(len(theta), len(sizes)))
 
 
 def _no_maps(rows: int, blocks: int) -> dict[str, Any]:

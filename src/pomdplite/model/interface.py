@@ -31,7 +31,7 @@ class ModelInterface(Settings):
     """The attributes of a model, and stubs of its functions; a stub that is not overridden counts as not defined."""
 
     state: State = State()
-    hidden: Any  # Hidden or Population
+    hidden: Any  # Hidden, Population or Dirichlet
     actions: Sequence[str]  # names, or an Action
     observations: Sequence[str] = ()  # names, or a Reading
     noise: Any  # Gaussian, or the number of random numbers of a step; else a parameter like any other

@@ -31,7 +31,8 @@ class Model(ModelInterface):
     """A POMDP-lite. Subclass it and give the paper's tuple:
 
     state         X: `State(...)`, the layout of the observed state x
-    hidden        Θ: `Hidden(...)`, the hidden components, their values or distributions; or `Population(...)`
+    hidden        Θ: `Hidden(...)`, the hidden components, their values or distributions; or `Population(...)`; or
+                  `Dirichlet(...)`, unknown probabilities
     actions       A: names, functions see the number a; or `Action(...)`, ranges of numbers, functions read `a.<field>`
     observations  O: names; may be empty; or `Reading(...)`, numbers that a sensor reads
     noise         of the next state, if it is not listed: `Gaussian(...)`, or how many normal numbers a step draws

@@ -20,7 +20,7 @@ from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.planners.decision import Decision
 from pomdplite.planners.storable import Storable
-from pomdplite.rng import checked_seed, stream
+from pomdplite.rng import checked_seed
 
 _KEPT_DECISIONS = 20_000
 _INSTANT = 1e-9  # seconds: enough for the least that a search can do
@@ -102,6 +102,7 @@ class Planner(Storable):
     def _require_outcomes(self, view: KernelView) -> None:
         """Refuse a model with noise or readings, unless the planner can plan for it."""
         view.require_listed(f"the planner {self.title}")
+        view.require_known_probabilities(f"the planner {self.title}")
 
     @property
     def _preparation_limit(self) -> float:
@@ -137,7 +138,7 @@ class Planner(Storable):
     def _likely_outcome(self, a: int) -> tuple[Words, int]:
         """A next state and observation that are possible after action a."""
         run, x = self.model.compiled_form.interpreted, self.state
-        theta = self.belief.sample(stream(0))
+        theta = self.belief.likely_theta(x, a)
         y, _ = max(run.transition(x, theta, a), key=lambda branch: float(branch[1]))
         later = run.evolve(x, theta, a)
         real = self.model.reading is not None

@@ -26,6 +26,7 @@ from pomdplite.beliefs import Belief
 from pomdplite.checking.remembered import model_digest
 from pomdplite.compile.cache import cache_folder, write_once
 from pomdplite.mdp.budget import Deadline, OutOfTimeError
+from pomdplite.mdp.counts.solver import CountsSolver
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.grid.solver import GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
@@ -47,7 +48,7 @@ from pomdplite.planners.race import (
     race,
     winners,
 )
-from pomdplite.planners.raced_policies import Policy, SearchedPolicy, SolvedPolicy
+from pomdplite.planners.raced_policies import CountingPolicy, Policy, SearchedPolicy, SolvedPolicy
 
 log = logging.getLogger("pomdplite")
 
@@ -170,6 +171,8 @@ def _between_and_around(lowest: float, highest: float) -> list[float]:
 
 def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy] | None:
     """Makes the policy for a β; None if the graph is too large for a race, or a decision takes too long."""
+    if isinstance(solver, CountsSolver):
+        return lambda beta: CountingPolicy(solver, beta)
     if isinstance(solver, UctSolver | WideningSolver | PopulationSolver):
         return lambda beta: SearchedPolicy(solver, beta)
     if isinstance(solver, ExactSolver) and solver.reachable.state_actions <= _LARGEST:
@@ -179,7 +182,7 @@ def _policies(solver: MdpSolver, deadline: Deadline) -> Callable[[float], Policy
 
 def _worth_of_information(view: KernelView, zero: Candidate, deadline: Deadline) -> float | None:
     """How much more than β = 0 an agent earns that knows θ, at most; None if that takes long to compute."""
-    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed else None
+    solved = known_values(view.model, _KNOWN_VALUES, deadline) if view.listed and not view.counted else None
     if solved is None:
         return None
     momdp, values = solved
@@ -200,7 +203,7 @@ def _path(belief: Belief, solver: MdpSolver) -> Path | None:
     if digest is None or folder is None:
         return None
     uses: list[Any] = [type(solver).__name__, len(belief.probabilities)]
-    if isinstance(solver, ExactSolver | PopulationSolver):
+    if isinstance(solver, ExactSolver | PopulationSolver | CountsSolver):
         uses.append(solver.tolerance)
     search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
     if isinstance(search, UctSolver):

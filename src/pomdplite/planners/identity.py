@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Words
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.functions import Form
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Distributed, Hidden, State
@@ -23,7 +24,7 @@ def described(model: Model) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if isinstance(hidden, Hidden):
         values = {c.name: [list(c.labels), c.prior.tolist()] for c in hidden.components}
-    elif isinstance(hidden, Distributed):
+    elif isinstance(hidden, (Distributed, Dirichlet)):
         values = {"prior": hidden.identity}
     definition = model.compiled_form.definition
     real = {} if definition.form == Form(model.next_states) else {

@@ -20,6 +20,8 @@ import numpy as np
 from pomdplite.beliefs import PARTICLES, initial_belief
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadline
+from pomdplite.mdp.counts.bonuses import BonusRule, expected_change
+from pomdplite.mdp.counts.solver import CountsSolver
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.grid.drawing import work_of_step
 from pomdplite.mdp.grid.points import PointValues
@@ -77,6 +79,7 @@ class PomdpLite(Planner):
 
     title: ClassVar[str] = "pomdp-lite"
     computed_kinds: ClassVar[Mapping[str, str]] = {"origin": "U"}
+    bonus_rule: BonusRule = staticmethod(expected_change)  # of unknown probabilities, solved exactly
     discount: float
 
     def __init__(
@@ -124,7 +127,13 @@ class PomdpLite(Planner):
 
     @property
     def _settled_parameters(self) -> dict[str, Any]:
-        names = {ExactSolver: "exact", GridSolver: "grid", UctSolver: "uct", WideningSolver: "uct"}
+        names = {
+            ExactSolver: "exact",
+            CountsSolver: "exact",
+            GridSolver: "grid",
+            UctSolver: "uct",
+            WideningSolver: "uct",
+        }
         solver = names.get(type(self.solver), self.solver_name)
         return self.parameters | ({"solver": solver} if self.solver_name == "auto" else {})
 
@@ -149,7 +158,8 @@ class PomdpLite(Planner):
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
         exact = ("value iteration", *self._said_of_discount)
-        solving = exact if isinstance(self.solver, ExactSolver | PopulationSolver) else super().choices
+        solved = isinstance(self.solver, ExactSolver | PopulationSolver | CountsSolver)
+        solving = exact if solved else super().choices
         if isinstance(self.solver, GridSolver):
             limits = solving if self.sims is None else ()  # there are no simulations to count
             solving = (f"value iteration on a grid of {self.solver.shape} points", *limits)
@@ -212,6 +222,13 @@ class PomdpLite(Planner):
     def _exact_solver(self, beta: float, seconds: float | None, deadline: Deadline) -> MdpSolver:
         """Value iteration; TooLargeError if there are more states than it can solve in these seconds per step."""
         actions, most = len(self.model.actions), math.inf if seconds is None else seconds
+        if self.view.counted:
+            solver = CountsSolver(
+                self.view, self.discount, beta, rule=self.bonus_rule, tolerance=self.tolerance,
+                limit=int(min(self.limit, _PAIRS_PER_SECOND * most / actions)), deadline=deadline,
+            )  # fmt: skip
+            solver.reset(self.belief.probabilities, 0)
+            return solver
         if self.view.listed:
             limit = int(min(self.limit, _PAIRS_PER_SECOND * most / actions))
             found = ExactSolver(
@@ -222,11 +239,11 @@ class PomdpLite(Planner):
             return found
         steps = min(_PARTICLE_STEPS, _STEPS_PER_SECOND * most)
         limit = int(min(self.limit, steps / (actions * (len(self.belief.probabilities) - 1))))
-        solver = PopulationSolver(self.view, self.discount, beta, tolerance=self.tolerance, limit=limit)
-        solver.solve(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
+        particles = PopulationSolver(self.view, self.discount, beta, tolerance=self.tolerance, limit=limit)
+        particles.solve(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         if seconds is not None:
-            solver.otherwise = self._uct_solver(beta)  # later particles may reach more states
-        return solver
+            particles.otherwise = self._uct_solver(beta)  # later particles may reach more states
+        return particles
 
     def _grid_solver(self, beta: float, limit: int) -> GridSolver:
         """Value iteration on a grid, with the values for the prior; TooLargeError if there are more points."""

@@ -4,7 +4,7 @@ All candidates meet the hidden values and the noise of the same episodes, so the
 are drawn in blocks of eight episodes, one from each eighth of the prior (stratified sampling). What a policy earns in a
 step is counted as its mean under the belief, R(b, s, a): the expected return is the same, and a rare penalty counts a
 little in every episode instead of a lot in a few. The mean over particles is only approximate, so there the rewards
-are drawn, and hidden values are drawn independently.
+are drawn, and hidden values are drawn independently. So are unknown probabilities.
 
 After 32, 64, … episodes, a candidate drops out if it earns clearly less than the leader. Work is counted, not timed, so
 a race ends the same way on every machine. When half of the work is spent, half of the candidates have to go, and half
@@ -20,11 +20,12 @@ import numpy as np
 from pomdplite import rng
 from pomdplite.beliefs import Belief
 from pomdplite.compile import abi
-from pomdplite.compile.jit import Words
+from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import NotConvergingError
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline, OutOfTimeError
 from pomdplite.mdp.outcomes import allocate_outcomes
-from pomdplite.mdp.sampling import pick, simulate
+from pomdplite.mdp.sampling import outcome_row, pick, simulate
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
 from pomdplite.model.spaces import Population
@@ -81,6 +82,7 @@ class Episodes:
         self._buffer = allocate_outcomes(self.view.kernel_model, 1)
         self._root = self.view.root()[: self._model.state.words]
         self._hidden: list[Words] = []  # of episodes 0, 1, …
+        self._distributions: dict[int, Floats] = {}  # the same, if probabilities are hidden
         self._nodes: dict[bytes, int] = {}
         self._unlike = 0  # pairs that are not kept
         self._following: dict[tuple[int, int, bytes, int], int] = {}  # node, action, next state and observation → node
@@ -92,7 +94,7 @@ class Episodes:
         belief.reset(race_number(episode, rng.PLANNER))
         if episode == len(self._hidden):
             self._hidden.append(self._draw_hidden(episode))
-        theta = self._hidden[episode]
+        theta, distributions = self._hidden[episode], self._distributions.get(episode)
         noise = rng.stream(RACE_SEED, episode, rng.RACE, rng.WORLD)
         policy.begin(belief, episode)
         x, node, total, weight = self._root, self._node(self._root), 0.0, 1.0
@@ -106,6 +108,8 @@ class Episodes:
                     candidate.decisions[node] = known
             a, mean = known
             u, v = rng.uniform(noise), rng.uniform(noise)
+            if distributions is not None:
+                theta = outcome_row(kernel_model, distributions, x.reshape(1, -1), a, u)
             i, o, drawn = simulate(kernel_model, x.reshape(1, -1), theta, a, u, v, self._buffer)
             self.view.raise_fault()
             reward = mean if self.view.listed else drawn
@@ -135,6 +139,9 @@ class Episodes:
     def _draw_hidden(self, episode: int) -> Words:
         """The words of the hidden value: in each block of episodes, one value from every part of the prior."""
         hidden, values = self._model.hidden, []
+        if isinstance(hidden, Dirichlet):
+            self._distributions[episode] = hidden.draw(rng.stream(RACE_SEED, episode, rng.RACE, rng.HIDDEN))
+            return np.zeros((1, hidden.words), np.uint64)
         if isinstance(hidden, Population):
             theta = np.zeros((1, hidden.words), np.uint64)
             self.view.draw_prior(theta, rng.stream(RACE_SEED, episode, rng.RACE, rng.HIDDEN))

@@ -10,6 +10,7 @@ from pomdplite import rng
 from pomdplite.beliefs import Belief
 from pomdplite.compile.jit import Words
 from pomdplite.mdp.budget import Budget, Deadline
+from pomdplite.mdp.counts.solver import CountsSolver
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.search.action_widening import listed_at_first
@@ -25,6 +26,7 @@ _DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
 _DRAWN_STEP = 25  # a step of simulations with drawn outcomes
 _COMPARISON = 8  # of a hidden value with an outcome
 _SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
+_COUNTED_PAIR = 5  # a state-action of unknown probabilities
 _LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
 SIMULATIONS = 100  # of UCT per step
 _REAL_SIMULATIONS = 25  # with drawn outcomes
@@ -72,6 +74,30 @@ class SolvedPolicy:
     def work(self) -> int:
         """State-actions evaluated."""
         return self._iteration.evaluated
+
+
+class CountingPolicy:
+    """Decides by value iteration on the mean of unknown probabilities, with the planner's solver."""
+
+    keeps = False  # counts hardly ever come up again
+
+    def __init__(self, solver: CountsSolver, beta: float) -> None:
+        self._solver, self._beta, self.work = solver, float(beta), 0
+
+    def begin(self, belief: Belief, episode: int) -> None:
+        """Begin with the solution for the prior."""
+        before = self._solver.evaluated
+        if self._solver.beta != self._beta:
+            self._solver.use_beta(self._beta)
+        self._solver.reset(belief.probabilities, 0)
+        self.work += self._solver.evaluated - before
+
+    def solve(self, belief: Belief, s: Words) -> Solution:
+        """The values of the actions in s."""
+        before = self._solver.evaluated
+        found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
+        self.work += _COUNTED_PAIR * (self._solver.evaluated - before)
+        return found
 
 
 class SearchedPolicy:

@@ -11,9 +11,10 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.compile import abi
-from pomdplite.compile.jit import Words
+from pomdplite.compile.jit import Floats, Words
 from pomdplite.mdp.outcomes import allocate_outcomes
-from pomdplite.mdp.sampling import pick, simulate
+from pomdplite.mdp.sampling import outcome_row, pick, simulate
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.model.records import from_words, to_words
@@ -39,7 +40,10 @@ class ModelWorld(World):
         """Draw the hidden value and return to the initial state."""
         hidden = self.model.hidden
         draw = rng.stream(seed, episode, rng.HIDDEN)
-        if isinstance(hidden, Population):
+        if isinstance(hidden, Dirichlet):
+            self._distributions = hidden.world(draw)
+            self._theta = np.zeros((1, hidden.words), np.uint64)  # of the first outcome; `step` draws them
+        elif isinstance(hidden, Population):
             self._theta = np.zeros((1, hidden.words), np.uint64)
             self._view.draw_prior(self._theta, draw)
         else:
@@ -56,6 +60,8 @@ class ModelWorld(World):
     def step(self, a: int) -> StepResult:
         """Sample the next state, the observation or reading, and the reward."""
         u, v = rng.uniform(self._noise), rng.uniform(self._noise)
+        if self._view.counted:
+            self._theta = outcome_row(self._view.kernel_model, self._distributions, self._x, a, u)
         i, o, reward = simulate(self._view.kernel_model, self._x, self._theta, a, u, v, self._buffer)
         y = self._buffer.y[i : i + 1].copy()
         terminated = bool(abi.terminal(self._view.kernel_model, y, 0))
@@ -74,6 +80,17 @@ class ModelWorld(World):
     def theta(self) -> Any:
         """The current hidden value, which no planner sees."""
         return from_words(self.model.hidden.dtype, self._theta[0])
+
+    @property
+    def distributions(self) -> Floats:
+        """The probabilities of all outcomes, if they are what is hidden, one distribution behind the other."""
+        return self._distributions
+
+    @property
+    def truth(self) -> str:
+        """A description of what was hidden, to print after the episode."""
+        hidden = self.model.hidden
+        return hidden.describe_probabilities(self._distributions) if isinstance(hidden, Dirichlet) else super().truth
 
     @property
     def success(self) -> bool | None:

@@ -87,7 +87,8 @@ class WideningPlanner(MonteCarloPlanner):
         }  # fmt: skip
 
     def _require_outcomes(self, view: KernelView) -> None:
-        """Any model will do."""
+        """Any model will do whose hidden values give next states their probabilities."""
+        view.require_known_probabilities(f"the planner {self.title}")
 
     @abstractmethod
     def _allocate(self, held: int) -> SearchNodes:

@@ -233,7 +233,8 @@ def rollout(
         mean = 0.0
         for i in range(n):
             mean += block[i] * out.reward[i]
-        total += discount * (mean + parameters.beta * expected_l1_change(block, out.likelihood[:e, :n]))
+        change = model.bonus_scale[component] * expected_l1_change(block, out.likelihood[:e, :n])
+        total += discount * (mean + parameters.beta * change)
         discount *= parameters.gamma
         j = sample_outcome(out, k, v, uniform(stream))
         work.tally[STEPS] += 1
