@@ -174,3 +174,16 @@ def test_a_discount_close_to_one_converges():
         discount=0.9999, states=("a", "b"), hidden=("no", "yes"), actions=("go",),
     )  # fmt: skip
     assert abs(decide(m, 0.0).value - (1 + 0.9999 * 0.3) / (1 - 0.9999**2)) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["kitchen", "doorman", "rocksample-4-4"])
+def test_the_expected_actions_are_the_decisions_in_the_likeliest_states(name):
+    """Each is what the planner decides if an episode starts, with the same belief, in the likeliest state so far."""
+    planner = pl.PomdpLite(pl.make_model(name), beta=0)
+    planner.reset()
+    line, x = planner.decide().line, planner.state
+    for action in line:
+        planner.reset(x=x)
+        assert planner.decide().name == action
+        x = max(planner.belief.mean_transition(x, action), key=lambda pair: pair[1])[0]
+    assert len(line) >= 4

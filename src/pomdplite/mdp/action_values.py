@@ -1,4 +1,5 @@
-"""Q̃ of the current state's actions once Equation 2 is solved, split into what rewards and what bonuses contribute.
+"""Q̃ of the current state's actions once Equation 2 is solved, split into what rewards and what bonuses contribute;
+and the principal variation, the actions that the agent expects to take.
 
 The split is for people, and no decision depends on it: the bonus part of Q̃ is the value of the bonuses alone under
 the greedy policy. It is computed on the states that this policy can visit.
@@ -8,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Floats, Ints, Small, allocating_kernel
+from pomdplite.compile.jit import Floats, Ints, Small, allocating_kernel, inlined, kernel
 from pomdplite.mdp.bellman import InternalMdp, action_value, first_edge_of, greedy
+from pomdplite.mdp.solution import LONGEST_LINE, TIE
 
 _MAX_SWEEPS = 10_000
 _RESIDUAL = 1e-9
@@ -105,3 +107,44 @@ def _bonus_values(mdp: InternalMdp, visited: Ints, v: Floats, bonus: Floats) -> 
             bonus[s] = total
         if left <= _RESIDUAL:
             return
+
+
+@kernel
+def principal_line(mdp: InternalMdp, root: int, v: Floats, line: Small, states: Ints) -> int:
+    """Write the best action of the root into `line`, then that of its likeliest next state, and so on.
+
+    It ends at the end of the episode, at a state that has been on the way, or where `line` and `states` are full:
+    the number of actions.
+    """
+    s, count = root, 0
+    while s != 0 and count < LONGEST_LINE:
+        for i in range(count):
+            if states[i] == s:
+                return count
+        states[count] = s
+        pair, edge = _first_of_the_best(mdp, s, v)
+        line[count] = mdp.graph.action[pair]
+        count += 1
+        first = mdp.distinct.first_branch[mdp.graph.step[pair]]
+        likeliest = 0
+        for j in range(mdp.distinct.branches[mdp.graph.step[pair]]):
+            if mdp.values.chance[first + j] > mdp.values.chance[first + likeliest]:
+                likeliest = j
+        s = mdp.graph.next[edge + likeliest]
+    return count
+
+
+@inlined
+def _first_of_the_best(mdp: InternalMdp, s: int, v: Floats) -> tuple[int, int]:
+    """The state-action that planners choose, and its first edge: the smallest action number among equal values."""
+    graph, chosen, chosen_edge, best = mdp.graph, -1, -1, -np.inf
+    for choosing in range(2):
+        edge = graph.first_edge[s]
+        for pair in range(graph.first[s], graph.first[s + 1]):
+            q = action_value(mdp, pair, edge, v)
+            if choosing == 0:
+                best = max(best, q)
+            elif q >= best - TIE * max(1.0, abs(best)) and (chosen < 0 or graph.action[pair] < graph.action[chosen]):
+                chosen, chosen_edge = pair, edge
+            edge += mdp.distinct.branches[graph.step[pair]]
+    return chosen, chosen_edge

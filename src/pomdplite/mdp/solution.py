@@ -6,6 +6,9 @@ from typing import Protocol
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Small, Words
 
+TIE = 1e-6  # relative difference below which two values count as equal
+LONGEST_LINE = 12  # actions of the principal variation
+
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:

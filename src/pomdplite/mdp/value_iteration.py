@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Flags, Floats, Ints, inlined, inner, kernel
-from pomdplite.mdp.action_values import allocate_bonus_workspace, root_action_values
+from pomdplite.mdp.action_values import allocate_bonus_workspace, principal_line, root_action_values
 from pomdplite.mdp.bellman import InternalMdp, action_value_if_repeated, forever
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.components import Components
 from pomdplite.mdp.distinct_steps import ALL, allocate_step_values, evaluate_steps
 from pomdplite.mdp.reachable import Reachable
-from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.solution import LONGEST_LINE, Solution
 from pomdplite.mdp.unbounded import no_way_out, not_converging_error
 
 TOLERANCE = 1e-6  # largest error of a value, in units of reward
@@ -79,6 +79,7 @@ class ValueIteration:
             largest=np.zeros(2),
         )
         self._bonus_work = allocate_bonus_workspace(states)
+        self._line = np.zeros(LONGEST_LINE, np.int32), np.zeros(LONGEST_LINE, np.int64)  # its actions and states
         # A residual r leaves an error of at most r γ / (1 − γ).
         self._stopping = _Stopping(
             residual=float(tolerance if gamma in (0.0, 1.0) else tolerance * min(1.0, (1 - gamma) / gamma)),
@@ -111,6 +112,7 @@ class ValueIteration:
         pairs = self.reachable.actions(state)
         q, bonus_part = root_action_values(self._mdp, state, pairs, self.values, self._bonus_work)
         steps = graph.step[pairs]
+        line = self._line[0][: principal_line(self._mdp, state, self.values, *self._line)]
         return Solution(
             solver="value iteration",
             actions=graph.action[pairs],
@@ -121,6 +123,7 @@ class ValueIteration:
             states=int(_states_within_reach(components, components.of[state], self._work.reach)),
             solved=solved,
             residual=residual,
+            line=tuple(line.tolist()),
         )
 
     def _evaluate(self, b: Floats) -> None:

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Small
-from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.solution import TIE, Solution
 
 NOT_CLOSED = "the search did not close"  # how a note begins that qualifies the planner's claim to be optimal
-TIE = 1e-6  # relative difference below which two values count as equal
 
 
 class ActionValue(NamedTuple):
@@ -48,7 +47,7 @@ class Decision:
 
     @property
     def line(self) -> tuple[str, ...]:
-        """The principal variation: the actions that a search expects to take."""
+        """The principal variation: the actions that the planner expects to take, if it has looked that far."""
         return tuple(str(self.action_names[a]) for a in self.solution.line)
 
     def table(self) -> list[ActionValue]:

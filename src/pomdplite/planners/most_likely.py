@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pomdplite.planners.decision import TIE, Decision
+from pomdplite.mdp.solution import TIE
+from pomdplite.planners.decision import Decision
 from pomdplite.planners.qmdp import Qmdp
 
 

@@ -28,11 +28,10 @@ from pomdplite.mdp.search.nodes import (
     clear,
     find_node,
 )
-from pomdplite.mdp.solution import Solution
+from pomdplite.mdp.solution import LONGEST_LINE, Solution
 from pomdplite.model.compiled import KernelView
 
 NODE_LIMIT = 400_000
-_LONGEST_LINE = 12  # actions of the principal variation
 
 
 class SearchSolver(ABC):
@@ -212,7 +211,7 @@ class SearchSolver(ABC):
         """The principal variation: the best action, then the best one in its likeliest next state, ..."""
         graph, nodes, visited = self._graph, self._graph.nodes, set[int]()
         while node != END and nodes.first[node] != NOT_EXPANDED and node not in visited:
-            if len(visited) == _LONGEST_LINE:
+            if len(visited) == LONGEST_LINE:
                 return
             visited.add(node)
             first = int(nodes.first[node])
