@@ -131,7 +131,7 @@ def test_components_are_left_out_where_there_are_too_many(monkeypatch, tmp_path)
     assert pl.evaluate(model, copy, 5, 6).returns.tolist() == pl.evaluate(model, planner, 5, 6).returns.tolist()
 
 
-def in_two_parts(monkeypatch, model):
+def in_two_parts(monkeypatch, model, parts=2):
     """A planner that has room for two rocks of four, and for two more later."""
     limits = {"_MOST_VALUES": 200, "_ENOUGH_VALUES": 17 * 4, "_ENOUGH_SHARE": 0.0, "_SMALLER": 1}
     for name, limit in limits.items():
@@ -139,7 +139,7 @@ def in_two_parts(monkeypatch, model):
     monkeypatch.setattr(LitePaths, "earned", -np.inf)  # however little it earns, do not leave it to POMDP-lite
     planner = pl.PomdpLitePlus(model, sims=10, solve_trials=200)
     planner.prepare()
-    assert planner.stand_in is None and [len(part.components) for part in planner._parts] == [2, 2]
+    assert planner.stand_in is None and [len(part.components) for part in planner._parts] == [2] * parts
     return planner
 
 
@@ -182,6 +182,17 @@ def test_episodes_with_two_parts_do_not_depend_on_each_other(monkeypatch, tmp_pa
     damaged.use_computed(computed, "the file")
     with pytest.raises(pl.UsageError, match=r"the file is damaged: it has \d+ α-vectors, of which 1000000 are"):
         damaged.prepare()
+
+
+def test_ctrl_c_ends_solving_with_the_first_part_alone(monkeypatch):
+    def press(solver):
+        raise KeyboardInterrupt
+
+    model = pl.make_model("rocksample-4-4")
+    monkeypatch.setattr("pomdplite.planners.plus.solver.PlusSolver.ending", press)
+    planner = in_two_parts(monkeypatch, model, parts=1)
+    assert planner.choices[0].endswith("α-vectors over 2 of the 4 components of θ, those that matter most")
+    assert pl.evaluate(model, planner, 5, 5).mean > 0
 
 
 @pytest.mark.parametrize("share", [0.85, 0.0])

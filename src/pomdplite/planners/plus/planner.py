@@ -148,7 +148,7 @@ class PomdpLitePlus(Planner):
         parts = self._make_parts(self._momdps(lite))
         if len(parts) > 1:
             first, rest = parts
-            solve_both(first, rest, lite, self._deadline, self.precision, self.solve_trials, self.progress)
+            parts = solve_both(first, rest, lite, self._deadline, self.precision, self.solve_trials, self.progress)
         else:
             parts[0].begin_solving(lite)
             parts[0].solver.solve(self.precision, self.solve_trials, self.progress)

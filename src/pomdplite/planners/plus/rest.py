@@ -31,25 +31,42 @@ _ENDINGS = 40  # of paths of the first part, from which the second one is solved
 def solve_both(
     first: ModelPart, rest: ModelPart, lite: LitePaths, deadline: Deadline, precision: float, solve_trials: int | None,
     progress: Callable[[SolveProgress], None] | None,
-) -> None:  # fmt: skip
-    """Solve the first part, the second from where that ends, and the first again with what the second promises."""
+) -> list[ModelPart]:  # fmt: skip
+    """Solve the first part, the second from where that ends, and the first again with what the second promises.
+
+    The parts that were solved: the first alone if Ctrl-C ends solving before the second is.
+    """
     first.begin_solving(lite)
     first.solver.deadline = deadline.until(_FIRST_SHARE)
     first.solver.solve(precision, solve_trials, progress)
-    rest.begin_solving(None)
+    solved = [first]
+    if not first.solver.interrupted and _solve_rest(first, rest, deadline, precision, solve_trials):
+        solved.append(rest)
+        first.solver.deadline = deadline
+        first.allow_for(rest)
+        first.solver.accept(promises(rest, first), lite)
+        first.solver.solve(precision, solve_trials, progress)
+    for part in solved:
+        part.end_solving()
+    return solved
+
+
+def _solve_rest(
+    first: ModelPart, rest: ModelPart, deadline: Deadline, precision: float, solve_trials: int | None
+) -> bool:
+    """Solve the second part from where paths of the first end; False if Ctrl-C ends that."""
     seconds = None if solve_trials is not None else _REST_SHARE * deadline.left / _ENDINGS
     trials = None if solve_trials is None else max(1, solve_trials // _ENDINGS)
-    for _ in range(_ENDINGS):
-        ending = first.solver.ending()
-        b = _joint(first, rest, ending)
-        rest.solver.search(ending.state, b, Budget(seconds, trials, deadline.clock), precision)
+    try:
+        rest.begin_solving(None)
+        for _ in range(_ENDINGS):
+            ending = first.solver.ending()
+            b = _joint(first, rest, ending)
+            rest.solver.search(ending.state, b, Budget(seconds, trials, deadline.clock), precision)
+    except KeyboardInterrupt:
+        return False
     rest.solver.return_to_start()
-    first.solver.deadline = deadline
-    first.allow_for(rest)
-    first.solver.accept(promises(rest, first), lite)
-    first.solver.solve(precision, solve_trials, progress)
-    for part in (first, rest):
-        part.end_solving()
+    return True
 
 
 def _priors(part: ModelPart) -> list[Floats]:

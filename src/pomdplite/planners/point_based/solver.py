@@ -103,7 +103,7 @@ class PointBasedSolver(ABC):
         self.scratch = allocate_scratch(model, self.depth)
         self.trials = 0
         self.precision = 0.0  # at which solving ends
-        self.out_of_memory = False  # before the budget was spent
+        self.out_of_memory = self.interrupted = False  # before the budget was spent
         self._kept = 0  # vectors after the last pruning
         self._belief_seconds = self._pruning_seconds = 0.0  # what a belief of a path, and a pruning, took last
         if known is None:
@@ -179,6 +179,7 @@ class PointBasedSolver(ABC):
         except KeyboardInterrupt:
             if self.trials == 0:
                 raise
+            self.interrupted = True
 
     def _affordable(self, depth: int) -> int:
         """How many of so many beliefs of a path there is time for; all that a path may have if time is unlimited."""
