@@ -380,3 +380,10 @@ def test_a_file_is_a_problem_for_every_command(tmp_path):
     assert execute(["check", str(tmp_path / "One.pomdp")]) == 0
     assert execute(["run", str(tmp_path / "One.pomdp"), "--planner", "qmdp", "-n", "3"]) == 0
     assert execute(["check", str(tmp_path / "Two.pomdp")]) == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file():
+    assert (
+        read_pomdp(b"\xef\xbb\xbf" + ONE_SHOT.encode(), "test.pomdp").states
+        == read_pomdp(ONE_SHOT.encode(), "test.pomdp").states
+    )

@@ -11,6 +11,7 @@ from pomdplite.cli.console import err, out
 from pomdplite.cli.options import ProblemArgument
 from pomdplite.errors import TooLargeError
 from pomdplite.experiments.episodes.players import CANNOT_PLAN
+from pomdplite.formats.file_model import FileModel
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS
 from pomdplite.mdp.reachable import build
@@ -32,6 +33,8 @@ def show(problem: ProblemArgument) -> None:
     description = escape(inspect.cleandoc(type(model).__doc__ or ""))
     out.print(f"[bold]{escape(problem)}[/bold]  {description}\n", highlight=False)
     table = Table.grid(padding=(0, 2))
+    if isinstance(model, FileModel):
+        table.add_row("", "found in the file", escape(model.structure))
     for symbol, meaning, size in (
         ("|X|", "reachable observed states", _state_count(model)),
         ("|Θ|", "hidden values", _hidden_count(model)),

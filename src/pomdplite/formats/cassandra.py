@@ -1,5 +1,6 @@
 """Read .pomdp files, the format of Cassandra's pomdp-solve. The grammar is in cassandra.lark."""
 
+import codecs
 import re
 from functools import cache
 from importlib.resources import files
@@ -47,7 +48,7 @@ def read_pomdp(data: bytes, file: str) -> Flat:
     parser = _parser()
     from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
-    text = data.decode("latin-1")
+    text = data.removeprefix(codecs.BOM_UTF8).decode("latin-1")
     try:
         tree = parser.parse(text)
     except UnexpectedCharacters as error:

@@ -239,8 +239,8 @@ def _assemble(flat: Flat, classes: Ints, place: Ints, numbers: Ints | None) -> F
         components=[Component("state", _labels(flat, place, start), tuple(range(values)), prior)],
         start=start,
         discount=flat.discount,
-        summary=f"{(classes >= 0).sum():,} states, of which the history tells {count:,} classes; at most "
-        f"{max(map(len, members)):,} are possible at a time",
+        summary=f"{(classes >= 0).sum():,} states in {count:,} classes that the history tells apart; at most "
+        f"{max(map(len, members)):,} possible at a time",
         numbers=ListedNumbers(flat.places, place),
     )
     for x in range(count):

@@ -32,7 +32,7 @@ Values = dict[str, int]
 
 
 class NotFactored(Exception):
-    """The variables of the network are not x and θ as they stand."""
+    """The variables of the network are not x and θ as they stand; the message says why."""
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Factored:
                 table = found.distribution(where)
                 known = changes.setdefault(variable.name, found)
                 if not ((table == 0) | (table == 1)).all() or not _equal(known, found):
-                    raise NotFactored
+                    raise NotFactored(f"{variable.name.removesuffix('_0')} changes by chance {where()}")
             if _stays(changes[variable.name], variable):
                 del changes[variable.name]
             else:
@@ -102,7 +102,7 @@ class Factored:
         rewards: list[list[Restricted]] = []
         for reward in self.rewards:
             if not set(reward.factor.variables).isdisjoint(v.name for v in self.net.observations):
-                raise NotFactored
+                raise NotFactored("rewards depend on observations")
             late = any(v.after in reward.factor.variables for v in self.net.states)
             found_rewards = [reward.at({**context, **after}) for after, _ in (outcomes if late else outcomes[:1])]
             rewards.append(found_rewards)
@@ -124,7 +124,7 @@ class Factored:
     def _need_before(self, found: Restricted) -> None:
         """Hidden variables may matter to a step by their values before it."""
         if any(name in self.before for name in found.parents):
-            raise NotFactored
+            raise NotFactored(f"{found.factor.child} depends on the next value of a hidden variable")
 
     def _named_before(self, found: Restricted, changes: Mapping[str, Restricted]) -> set[str]:
         """The hidden variables that a function names, and those on which their next values depend."""

@@ -166,6 +166,10 @@ class FileModel(Model):
         """What messages call this model."""
         return self.file
 
+    def describe_state(self, x: Any) -> str:
+        """A state by its name in the file."""
+        return str(self.state.labels["state"][int(x["state"])])
+
     def constants(self) -> dict[str, str]:
         """What a report says about the problem."""
         return {"file": self.file, "structure": self.structure}

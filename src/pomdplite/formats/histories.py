@@ -72,7 +72,8 @@ def _refuse(flat: Flat, s: int, a: int, o: int, after: tuple[int, int]) -> NoRet
     raise NotPomdpLiteError(
         f"{flat.name} is not a POMDP-lite: after {flat.actions[a]} in {flat.states[s]} the hidden state is "
         f"{flat.states[one]} or {flat.states[other]} by chance{told}. In a POMDP-lite the hidden part of the state is "
-        "constant or changes deterministically; use a POMDP solver such as SARSOP."
+        "constant or changes deterministically, and every planner here relies on that, sarsop too. Programs for any "
+        "POMDP read this file: APPL's pomdpsol (SARSOP) or pomdp-solve."
     )
 
 

@@ -167,10 +167,11 @@ def _table(item: Element, sizes: Sequence[int], factor: Factor) -> Floats:
         "uniform": lambda: np.full(sizes, 1.0 / factor.sizes[-1]),
         "identity": lambda: np.broadcast_to(np.eye(sizes[-1]), sizes).copy(),
     }
-    if factor.child is not None and text in named:
-        if text == "identity" and (len(sizes) < 2 or sizes[-1] != sizes[-2]):
+    word = text.lower() if len(text) < 10 else ""  # as APPL reads it
+    if factor.child is not None and word in named:
+        if word == "identity" and (len(sizes) < 2 or sizes[-1] != sizes[-2]):
             item.place.refuse("identity needs two variables with the same number of values, both marked -")
-        return named[text]()
+        return named[word]()
     numbers = parse_numbers(text, item.place)
     if len(numbers) != count:
         item.place.refuse(f"expected {count:,} numbers, found {len(numbers):,}")

@@ -1,9 +1,11 @@
 """What is observed and what is hidden in a file: the POMDP-lite that it describes, found step by step."""
 
+from contextlib import suppress
 from itertools import product
 
 import numpy as np
 
+from pomdplite.errors import TooLargeError
 from pomdplite.formats.classes import find_classes
 from pomdplite.formats.collector import collector_paused
 from pomdplite.formats.factored import Factored, NotFactored
@@ -21,11 +23,17 @@ _MOST_ROWS = 100_000  # of a transition that is searched for chances
 def structure_of_network(net: Network) -> Found:
     """Observed variables are x, hidden ones θ; if that fails, the same for the list of all states."""
     declared = {v.name for v in net.states if v.observed}
+    if len(net.states) == 1 and not declared:
+        with suppress(TooLargeError):  # a list of states, as programs write it that know no variables
+            return structure_of_states(flattened(net, declared))
     try:
         return Factored(net, _with_known(net, declared)).found()
-    except NotFactored:
+    except NotFactored as reason:
         Factored(net, declared).start()
-        return structure_of_states(flattened(net, declared))
+        try:
+            return structure_of_states(flattened(net, declared))
+        except TooLargeError as error:
+            raise TooLargeError(f"{error} They have to be multiplied out since {reason}.") from None
 
 
 def structure_of_states(flat: Flat) -> Found:

@@ -1,7 +1,9 @@
 """What commands print: maps, beliefs, decisions, evaluations and tunings."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rich import box
@@ -27,6 +29,7 @@ from pomdplite.views.grid import mark, mark_text, number_text
 from pomdplite.views.terminal import print_in_full
 
 _BAR = 20  # characters of a bar for probability 1
+_MOST_PAIRS = 3  # components with two values each, of which both are shown
 _MOST_BARS = 24  # bars shown of a belief
 
 
@@ -91,9 +94,12 @@ def _part_lines(name: str, part: Component | None, numbers: Floats) -> list[Beli
 
 
 def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
-    """One bar per probability; means as numbers."""
+    """One bar per probability; means as numbers. Of many components with two values each, one value will do."""
     table = Table.grid(padding=(0, 2))
     lines = belief_lines(model, marginals)
+    counts = Counter(line.name for line in lines if line.label is not None)
+    if sum(count == 2 for count in counts.values()) > _MOST_PAIRS:
+        lines = [b for a, b in pairwise([None, *lines]) if b and (counts[b.name] != 2 or (a and a.name == b.name))]
     for line in lines[:_MOST_BARS]:
         name, label, p = escape(line.name), line.label, line.number
         if label is not None:
