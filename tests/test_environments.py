@@ -9,6 +9,7 @@ import pytest
 from problem_names import problem_names
 
 import pomdplite as pl
+from pomdplite import rng
 
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium import spaces  # noqa: E402
@@ -58,12 +59,14 @@ def test_every_problem_passes_gymnasiums_own_check(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_episodes_are_those_of_the_models_world(name):
+def test_episodes_are_those_of_the_models_world_and_beliefs_those_of_planners(name):
     model = pl.make_model(name)
-    env, world, random = pl.to_gymnasium(model), pl.ModelWorld(model), np.random.default_rng(0)
+    env, world, random = pl.to_gymnasium(model, belief=True), pl.ModelWorld(model), np.random.default_rng(0)
+    belief = pl.initial_belief(model)
     for episode in range(3):
         seen, info = env.reset(seed=7) if episode == 0 else env.reset()
         world.reset(7, episode)
+        belief.reset(int(rng.stream(7, episode, rng.PLANNER)[0]))
         over, t = False, 0
         while not over and t < 25:
             for field in model.state.dtype.names:
@@ -71,9 +74,12 @@ def test_episodes_are_those_of_the_models_world(name):
                     assert np.array_equal(np.ravel(seen[f"state_{field}"]), np.ravel(world.x[field]))
             for field, value in info["hidden"].items():
                 assert np.array_equal(value, world.theta[field])
-            action = int(some_legal([info["action_mask"]], random)[0])
+            known = np.concatenate([np.ravel(part) for key, part in seen.items() if key.startswith("belief_")])
+            assert known == pytest.approx(np.concatenate(belief.marginals()), abs=1e-9)
+            action, x = int(some_legal([info["action_mask"]], random)[0]), world.x
             seen, reward, over, truncated, info = env.step(action)
             result, t = world.step(action), t + 1
+            belief.update(x, action, result.y, result.o)
             assert (reward, over) == (result.reward, result.terminated)
             assert truncated == (not over and t == model.episode_horizon)
             if model.reading is None:

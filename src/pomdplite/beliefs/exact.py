@@ -66,7 +66,7 @@ class ExactBelief(Belief):
             if pair >= 0:
                 _logarithms(self._buffer.likelihood[pair], logs)
         first, last = self.kernel_model.offsets[component : component + 2]
-        if not _condition(self._log_weights[first:last], logs, self._probabilities[first:last]):
+        if not condition(self._log_weights[first:last], logs, self._probabilities[first:last]):
             raise self._impossible(x, a, y, o, arrived=arrived)
         self._maps = self.view.maps(self._buffer.next[j])
 
@@ -169,7 +169,7 @@ def _logarithms(likelihood: Floats, logs: Floats) -> None:
 
 
 @kernel
-def _condition(log_weights: Floats, logs: Floats, b: Floats) -> bool:
+def condition(log_weights: Floats, logs: Floats, b: Floats) -> bool:
     """Apply Bayes' rule to one block; return False, and change nothing, if no value remains possible.
 
     logs: the log likelihood of each value.

@@ -1,13 +1,10 @@
-"""The belief in the observations of an environment: the layout of its numbers, and the belief of each episode."""
+"""The belief in the observations of an environment: which numbers there are, and their bounds."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pomdplite import rng
-from pomdplite.beliefs import Belief, initial_belief
-from pomdplite.compile.jit import Floats, Words
+from pomdplite.compile.jit import Floats
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Component, Distributed, Population
 
@@ -31,9 +28,11 @@ class BeliefField:
         return (self.size,) if self.count is None else (self.count, self.size)
 
     def numbers(self, marginals: list[Floats]) -> Floats:
-        """The numbers, as an array; sums of probabilities may exceed 1 by rounding."""
-        own = marginals[self.first] if self.count is None else np.stack(marginals[self.first : self.first + self.count])
-        return np.clip(own, self.low, self.high)
+        """[row] the numbers, given the marginals of several beliefs; sums of probabilities may exceed 1 by rounding."""
+        if self.count is None:
+            return np.clip(marginals[self.first], self.low, self.high)
+        own = marginals[self.first : self.first + self.count]
+        return np.clip(np.stack(own, axis=1), self.low, self.high)
 
 
 def belief_fields(model: Model) -> list[BeliefField]:
@@ -77,27 +76,3 @@ def _population_field(hidden: Population, name: str, first: int) -> BeliefField:
     if base.kind == "f":
         return BeliefField(name, first, None, size, -np.inf, np.inf)
     return BeliefField(name, first, None, size, float(np.iinfo(base).min), float(np.iinfo(base).max))
-
-
-class EpisodeBeliefs:
-    """The belief in each of several episodes, as a planner would hold it."""
-
-    def __init__(self, model: Model, count: int) -> None:
-        self._beliefs: list[Belief] = [initial_belief(model) for _ in range(count)]
-
-    def reset(self, row: int, seed: int, episode: int) -> None:
-        """Return to the prior; the seed and the number of the episode determine what beliefs sample."""
-        self._beliefs[row].reset(int(rng.stream(seed, episode, rng.PLANNER)[0]))
-
-    def update(self, row: int, x: Words, a: int, y: Words, o: int) -> None:
-        """Condition on a step: words of the state before it, of the state and reading after it, and numbers."""
-        self._beliefs[row]._advance(x, a, y, o)
-
-    def marginals(self, row: int) -> list[Floats]:
-        """What is known about the present θ."""
-        return self._beliefs[row].marginals()
-
-    def columns(self, fields: list[BeliefField]) -> dict[str, Any]:
-        """[row] the numbers of each field."""
-        marginals = [belief.marginals() for belief in self._beliefs]
-        return {field.name: np.stack([field.numbers(row) for row in marginals]) for field in fields}

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from pomdplite.beliefs.batch import belief_batch
 from pomdplite.compile.jit import Flags, Floats, Ints
-from pomdplite.environments.beliefs import EpisodeBeliefs, belief_fields
+from pomdplite.environments.beliefs import belief_fields
 from pomdplite.environments.spaces import column, field_space, fields_of
 from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
@@ -36,7 +37,7 @@ class Play:
         self._batch.reset(self._rows)
         if self.episodes.terminated[0]:
             raise UsageError(f"{self.model.name}: the initial state is terminal, so there is nothing to do.")
-        self._beliefs = EpisodeBeliefs(self.model, count) if belief or tracked else None
+        self._beliefs = belief_batch(self.model, count) if belief or tracked else None
         self._belief_fields = belief_fields(self.model) if belief else []
         self._spaces = self._layout()
         self.observation_space = spaces.Dict(self._spaces)
@@ -82,8 +83,7 @@ class Play:
         """Start the episodes of these rows."""
         self._batch.reset(rows)
         if self._beliefs is not None:
-            for i in np.flatnonzero(rows).tolist():
-                self._beliefs.reset(i, int(self.episodes.seed[i]), int(self.episodes.number[i]))
+            self._beliefs.reset(rows, self.episodes.seed, self.episodes.number)
 
     def step(self, actions: Ints, rows: Flags) -> None:
         """Take a step in each of these rows."""
@@ -91,11 +91,9 @@ class Play:
             self._take(actions, rows)
             return
         episodes = self.episodes
-        before = episodes.x[:, : self.model.state.words].copy()
         informed = rows & (episodes.legal[np.arange(len(actions)), actions] == 1)  # an illegal action tells nothing
         self._take(actions, rows)
-        for i in np.flatnonzero(informed).tolist():
-            self._beliefs.update(i, before[i], int(actions[i]), episodes.x[i], int(episodes.o[i]))
+        self._beliefs.update(informed, actions, episodes.x, episodes.o)
 
     def _take(self, actions: Ints, rows: Flags) -> None:
         wrong = self._batch.step(actions, rows)
@@ -121,8 +119,8 @@ class Play:
         else:
             self._add_columns(found, _READING, model.reading.space, self._batch.readings)
         if self._belief_fields and self._beliefs is not None:
-            columns = self._beliefs.columns(self._belief_fields)
-            found |= {_BELIEF + name: numbers for name, numbers in columns.items()}
+            marginals = self._beliefs.marginals()
+            found |= {_BELIEF + field.name: field.numbers(marginals) for field in self._belief_fields}
         return found
 
     def _add_columns(self, found: dict[str, Any], prefix: str, layout: State, records: Any) -> None:
@@ -141,7 +139,7 @@ class Play:
     def marginals(self, row: int) -> list[Floats]:
         """The belief of a row."""
         assert self._beliefs is not None
-        return self._beliefs.marginals(row)
+        return [numbers[row] for numbers in self._beliefs.marginals()]
 
 
 def _checked_model(model: Any) -> Model:

@@ -57,12 +57,12 @@ class HiddenTable:
         )
 
     def marginals(self, b: Floats) -> list[Floats]:
-        """The probabilities of each component's values under the belief b."""
+        """The probabilities of each component's values under the belief b, or under each row of several beliefs."""
         if not self.joint:
-            return [b[self.offsets[c] : self.offsets[c + 1]].copy() for c in range(self.blocks)]
-        sizes = [len(c) for c in self.hidden.components]
-        cube = b[: self.offsets[1]].reshape(sizes)
-        axes = range(len(sizes))
+            return [b[..., self.offsets[c] : self.offsets[c + 1]].copy() for c in range(self.blocks)]
+        sizes, rows = [len(c) for c in self.hidden.components], b.shape[:-1]
+        cube = b[..., : self.offsets[1]].reshape(*rows, *sizes)
+        axes = range(len(rows), cube.ndim)
         return [cube.sum(axis=tuple(k for k in axes if k != c)) for c in axes]
 
     def joint_distribution(self, b: Floats, components: Sequence[int] | None = None) -> Floats:
