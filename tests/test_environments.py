@@ -192,6 +192,54 @@ def test_every_kind_of_field_has_its_space():
     assert env.action_space == spaces.Discrete(2)
 
 
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_numbers_are_bounded_by_the_states_that_can_be_reached(interpreted):
+    class Map(pl.RockSample):
+        compiled = not interpreted
+
+    env = pl.to_gymnasium(Map(3, [(1, 1)]))
+    assert env.observation_space["state_col"] == box(0, 3, dtype=np.int16)  # 3 is past the east edge, where it ends
+    assert env.observation_space["state_row"] == box(0, 2, dtype=np.int16)
+
+
+class Blind(pl.Model):
+    """Neither a state nor observations."""
+
+    hidden = pl.Hidden(coin=("heads", "tails"))
+    actions = ("heads", "tails")
+    discount = 1.0
+    horizon = 3
+
+    def transition(m, x, theta, a, y):
+        pass
+
+    def reward(m, x, theta, a):
+        return 1.0 if a == theta.coin else -1.0
+
+
+class Endless(Blind):
+    """A counter that never stops, and two numbers whose range depends on what is hidden."""
+
+    state = pl.State(count=np.int32, level=float, pair=(np.int8, 2))
+
+    def transition(m, x, theta, a, y):
+        y.count += m.pace
+        y.level = 0.5 - theta.coin
+        y.pair[0], y.pair[1] = -3, 4 * a
+
+    def __init__(self, pace):
+        self.pace = pace
+
+
+def test_bounds_hold_for_every_hidden_value_and_are_left_out_where_states_have_no_end():
+    known = pl.to_gymnasium(Endless(0)).observation_space
+    assert known["state_level"] == box(-0.5, 0.5) and known["state_count"] == box(0, 0, dtype=np.int32)
+    assert known["state_pair"] == spaces.Box(np.array([-3, 0], np.int8), np.array([0, 4], np.int8), dtype=np.int8)
+    endless = pl.to_gymnasium(Endless(1)).observation_space
+    assert endless["state_level"] == box(-np.inf, np.inf)
+    assert endless["state_count"] == box(-(2**31), 2**31 - 1, dtype=np.int32)
+
+
 def test_every_kind_of_field_is_observed_as_the_model_wrote_it():
     env = pl.to_gymnasium(Fields(), belief=True)
     first, _ = env.reset(seed=1)
@@ -212,21 +260,6 @@ def test_an_observation_of_nothing_has_the_last_number():
     first, _ = env.reset(seed=0)
     assert first["observation"] == 2 and env.step("listen")[0]["observation"] in (0, 1)
     assert env.step("open-left")[0]["observation"] == 2
-
-
-class Blind(pl.Model):
-    """Neither a state nor observations."""
-
-    hidden = pl.Hidden(coin=("heads", "tails"))
-    actions = ("heads", "tails")
-    discount = 1.0
-    horizon = 3
-
-    def transition(m, x, theta, a, y):
-        pass
-
-    def reward(m, x, theta, a):
-        return 1.0 if a == theta.coin else -1.0
 
 
 def test_a_model_without_state_observes_that_there_is_nothing_and_ends_at_its_horizon():

@@ -10,6 +10,7 @@ from pomdplite.compile.jit import Flags, Floats, Ints
 from pomdplite.environments.beliefs import belief_fields
 from pomdplite.environments.spaces import column, field_space, fields_of
 from pomdplite.errors import UsageError, shown
+from pomdplite.mdp.observed_states import observed_states
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import State
 from pomdplite.problems import make_model
@@ -45,8 +46,10 @@ class Play:
     def _layout(self) -> dict[str, Any]:
         """The space of every part of an observation."""
         model, found = self.model, dict[str, Any]()
+        words = observed_states(model.compiled_form.kernel_view())
+        known = None if words is None else words.view(model.state.dtype)[:, 0]
         for name in fields_of(model.state):
-            found[_STATE + name] = field_space(model.state, name)
+            found[_STATE + name] = field_space(model.state, name, known)
         if model.reading is None:
             found[_OBSERVATION] = spaces.Discrete(len(model.observations) + 1)
         else:

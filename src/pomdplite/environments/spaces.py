@@ -3,7 +3,8 @@
     a tuple of names, bool      Discrete
     an array of bool            MultiBinary
     an angle                    Box from −π to π
-    any other number or array   Box with the type of the field: all numbers of that type
+    any other number or array   Box with the type of the field: the values that it takes in the states that can be
+                                reached, if these are few and their successors listed; else all numbers of that type
 
 A number that is no array has the shape (1,): most learning libraries stack and flatten arrays of one dimension or more.
 """
@@ -24,8 +25,8 @@ def fields_of(layout: State) -> list[str]:
     return [name for name in layout.dtype.names or () if name != _NO_FIELD]
 
 
-def field_space(layout: State, name: str) -> spaces.Space:
-    """The space of a field."""
+def field_space(layout: State, name: str, known: Any = None) -> spaces.Space:
+    """The space of a field; known: all records that there are, if they are known."""
     kind = layout.dtype[name]
     base, shape = kind.base, kind.shape or (1,)
     if name in layout.labels:
@@ -36,6 +37,9 @@ def field_space(layout: State, name: str) -> spaces.Space:
         return spaces.MultiBinary(shape)
     if name in layout.angles:
         return spaces.Box(-math.pi, math.pi, shape, base.type)
+    if known is not None:
+        values = known[name].reshape(len(known), *shape)
+        return spaces.Box(values.min(axis=0), values.max(axis=0), shape, base.type)
     if base.kind == "f":
         return spaces.Box(-np.inf, np.inf, shape, base.type)
     return spaces.Box(np.iinfo(base).min, np.iinfo(base).max, shape, base.type)
