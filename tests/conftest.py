@@ -1,7 +1,9 @@
-"""Settings for all tests: patience, and fewer searches for garbage."""
+"""Settings for all tests: patience, and fewer searches for garbage. And a browser, for those that look at pages."""
 
 import gc
+import shutil
 
+import pytest
 from hypothesis import settings
 
 # Hypothesis measures no times here: the first example of a test may have to compile.
@@ -10,3 +12,18 @@ settings.load_profile("patient")
 
 # Compiling makes so many objects that Python's garbage collector takes a tenth of the time by default.
 gc.set_threshold(100_000, 20, 50)
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, if it and playwright are installed."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path)
+        yield running
+        running.close()

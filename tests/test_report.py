@@ -319,7 +319,7 @@ def test_without_jinja_the_extra_is_named_and_notebooks_show_text(monkeypatch, c
     monkeypatch.setitem(sys.modules, "jinja2", None)
     code, out, err = report(monkeypatch, capsys, "--html", str(file))
     assert (code, out) == (1, "") and file.read_text() == "<!doctype html>before"
-    assert err == "pomdplite: HTML reports need Jinja2: pip install 'pomdplite[report]'.\n"
+    assert err == "pomdplite: HTML pages need Jinja2: pip install 'pomdplite[report]'.\n"
     assert pl.tables(played_results())._repr_html_() is None
 
 

@@ -1,37 +1,14 @@
 """The HTML page: its text, and how it looks in a browser on a desktop and on a phone."""
 
-import shutil
-from html.parser import HTMLParser
-
 import numpy as np
 import pytest
 from factories import cell, played_results, results
+from html_tags import Tags
 
 import pomdplite as pl
 from pomdplite.views.page import report_page
 
 NOISE = np.random.default_rng(3).normal(0, 1, 60)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-class Tags(HTMLParser):
-    """Checks that tags are closed in order, and collects the addresses that a page would load."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.fetched, self.count = [], [], {}
-
-    def handle_starttag(self, tag, attributes):
-        self.count[tag] = self.count.get(tag, 0) + 1
-        if tag not in ("meta", "link", "br"):
-            self.open.append(tag)
-        self.fetched += [v for k, v in attributes if k in ("src", "href") and not v.startswith(("#", "data:"))]
-
-    def handle_startendtag(self, tag, attributes):
-        self.count[tag] = self.count.get(tag, 0) + 1
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 def test_the_page_is_complete_and_loads_nothing():
@@ -62,18 +39,6 @@ def test_a_study_with_hardly_any_data_has_a_page(returns):
     tags = Tags()
     tags.feed(report_page(results(cell("p", "q", returns), cell("p", "r", returns), cell("p", "s"))))
     assert tags.open == [] and tags.count["table"] == 2
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path)
-        yield running
-        running.close()
 
 
 def outside(tab) -> list[str]:

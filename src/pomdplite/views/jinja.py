@@ -8,10 +8,18 @@ from pomdplite.errors import PomdpLiteError
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_MISSING = "HTML pages need Jinja2: pip install 'pomdplite[report]'."
+
 
 def is_installed() -> bool:
     """Whether Jinja2 can be imported."""
     return find_spec("jinja2") is not None
+
+
+def require() -> None:
+    """Raise an error that says what to install, if Jinja2 cannot be imported."""
+    if not is_installed():
+        raise PomdpLiteError(_MISSING)
 
 
 def render(template: str, **values: Any) -> str:
@@ -23,7 +31,7 @@ def _environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
-        raise PomdpLiteError("HTML reports need Jinja2: pip install 'pomdplite[report]'.") from None
+        raise PomdpLiteError(_MISSING) from None
     environment = Environment(
         loader=PackageLoader("pomdplite.views"),
         autoescape=True,
