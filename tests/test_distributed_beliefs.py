@@ -39,7 +39,7 @@ from pomdplite.experiments import run_episode
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.outcomes import allocate_outcomes
 from pomdplite.testing import problem_conforms
-from pomdplite.views.text import belief_lines
+from pomdplite.views.beliefs import belief_lines
 
 ERROR_RATE = 1e-4  # at which a right sampler fails one of the statistical tests below; the seeds are fixed
 Case = tuple[type[Looking], np.ndarray, np.ndarray | None, dict[str, tuple[float, float]]]

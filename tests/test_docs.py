@@ -228,6 +228,14 @@ def test_report_page(tmp_path, monkeypatch, capsys):
     assert "pomdp-lite β = 30" in capsys.readouterr().out and (tmp_path / "doors.pdf").exists()
 
 
+def test_the_page_about_replays(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    scope = run_blocks("docs/replay.md", tmp_path, monkeypatch)
+    assert {page.name for page in tmp_path.glob("*.html")} == {"tiger.html", "two.html", "file.html", "robot.html"}
+    assert scope["replay"].parted == int(capsys.readouterr().out) and len(scope["recording"].steps) > 3
+    assert (ROOT / "docs/pictures/replay.png").stat().st_size < 200_000
+
+
 def test_tuning_page(tmp_path, monkeypatch):
     pytest.importorskip("optuna")
     scope = run_blocks("docs/tuning.md", tmp_path, monkeypatch)

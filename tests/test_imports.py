@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "pomdplite"
 
 # From the bottom up; a module belongs to its longest prefix and imports only from its own line or lines above it.
 LAYERS = (
-    ("errors", "compile.jit", "compile.nearest", "compile.storage"),
+    ("errors", "display", "compile.jit", "compile.nearest", "compile.storage"),
     ("rng",),
     ("model.actions", "model.distributions", "model.functions", "model.records", "model.spaces", "model.readings"),
     ("compile",),

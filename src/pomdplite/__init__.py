@@ -89,7 +89,11 @@ from pomdplite.problems import (
     make_model,
 )
 from pomdplite.rng import uniform
+from pomdplite.views import notebook as _notebook  # noqa: F401  registers what notebooks show
 from pomdplite.views.plots import plot
+from pomdplite.views.replay.page import Replay
+from pomdplite.views.replay.playing import ReplayInterrupted, replay
+from pomdplite.views.replay.recording import Recording
 from pomdplite.views.tables import tables
 from pomdplite.worlds import WORLDS, GymnasiumWorld, ModelWorld, StepResult, World, make_world
 
@@ -157,7 +161,10 @@ __all__ = [
     "Qmdp",
     "QuadratureBelief",
     "Reading",
+    "Recording",
     "RejectionBelief",
+    "Replay",
+    "ReplayInterrupted",
     "Results",
     "RockSample",
     "Sarsop",
@@ -188,6 +195,7 @@ __all__ = [
     "plan",
     "plot",
     "register_envs",
+    "replay",
     "run_episode",
     "save",
     "tables",

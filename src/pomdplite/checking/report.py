@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from pomdplite.display import ShownInNotebooks
 from pomdplite.errors import ModelError
 
 
@@ -20,7 +21,7 @@ class Finding:
 
 
 @dataclass
-class CheckReport:
+class CheckReport(ShownInNotebooks):
     """The findings of check_model, and how much it looked at."""
 
     model: str

@@ -1,4 +1,4 @@
-"""`--planner`: a planner's name, `auto`, or a planner file."""
+"""`--planner` and `--planners`: names of planners, `auto`, or planner files."""
 
 import os
 from typing import Any, NamedTuple
@@ -7,11 +7,12 @@ from rich.progress import Progress as ProgressBars
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pomdplite.cli.console import err
+from pomdplite.cli.options import given_options
 from pomdplite.errors import UsageError, shown
 from pomdplite.experiments import Plan, plan
 from pomdplite.experiments.portfolio.plan import SECONDS
 from pomdplite.model.model import Model
-from pomdplite.planners import Planner, load_planner, make_planner
+from pomdplite.planners import Planner, accepted, load_planner, make_planner
 
 AUTO = "auto"
 _TAKEN = ("seconds", "time", "sims")  # what `auto` lets the user choose
@@ -36,6 +37,28 @@ def choose_planner(name: str, model: Model, given: dict[str, Any], clock: str = 
     planner = make_planner(name, model, **given)
     planner.use_clock(clock)
     return ChosenPlanner(planner, None)
+
+
+def choose_planners(
+    names: list[str], model: Model, options: list[str] | None, given: dict[str, Any], clock: str = "wall"
+) -> list[ChosenPlanner]:
+    """Several planners, each with its own options (planner.name=value), and with those of the parameters it takes."""
+    if not names:
+        raise UsageError("--planners: give at least one name, for example --planners pomdp-lite,pomcp.")
+    own: dict[str, list[str]] = {}
+    for option in options or ():
+        name, dot, rest = option.partition(".")
+        if not dot or name not in names:
+            raise UsageError(f"--option {option}: give planner.name=value for one of {', '.join(names)}.")
+        own.setdefault(name, []).append(rest)
+    return [
+        choose_planner(name, model, given_options(own.get(name), **accepted(name, **given)), clock) for name in names
+    ]
+
+
+def split_names(planners: str) -> list[str]:
+    """The names in a comma-separated list."""
+    return [name.strip() for name in planners.split(",") if name.strip()]
 
 
 def default_planner(own: bool, given: dict[str, Any]) -> str:

@@ -1,12 +1,12 @@
 """`pomdplite compare`: several planners on the same episodes."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from pomdplite.cli.choosing import ChosenPlanner, choose_planner
+from pomdplite.cli.choosing import choose_planners, split_names
 from pomdplite.cli.console import err, out
 from pomdplite.cli.evaluation import evaluate_with_progress, print_warnings, summary
 from pomdplite.cli.options import (
@@ -18,14 +18,10 @@ from pomdplite.cli.options import (
     TimeOption,
     WorkersOption,
     WorldOption,
-    given_options,
 )
-from pomdplite.errors import UsageError
 from pomdplite.experiments import Evaluation
 from pomdplite.experiments.episodes.players import CANNOT_PLAN
 from pomdplite.experiments.statistics import Difference
-from pomdplite.model.model import Model
-from pomdplite.planners import accepted
 from pomdplite.views import text
 from pomdplite.views.terminal import print_in_full
 from pomdplite.views.text import Comparison
@@ -49,11 +45,10 @@ def compare(
 ) -> None:
     """Compare planners on the same episodes, with paired differences."""
     model = Scenario(problem, world).planning_model()
-    names = [name.strip() for name in planners.split(",") if name.strip()]
     results: list[Evaluation] = []
     reasons: dict[str, str] = {}
     interrupted = False
-    chosen = _planners(names, model, option, {"time": time, "sims": sims}, clock)
+    chosen = choose_planners(split_names(planners), model, option, {"time": time, "sims": sims}, clock)
     for planner, _ in chosen:
         try:
             result, interrupted = evaluate_with_progress(problem, planner, episodes, seed, workers, world)
@@ -84,23 +79,6 @@ def compare(
         raise typer.Exit(130)
     if not results:
         raise typer.Exit(1)
-
-
-def _planners(
-    names: list[str], model: Model, options: list[str] | None, budget: dict[str, Any], clock: str
-) -> list[ChosenPlanner]:
-    """The planners, each with its own options, and with the budget if it takes one."""
-    if not names:
-        raise UsageError("--planners: give at least one name, for example --planners pomdp-lite,pomcp.")
-    own: dict[str, list[str]] = {}
-    for given in options or ():
-        name, dot, rest = given.partition(".")
-        if not dot or name not in names:
-            raise UsageError(f"--option {given}: give planner.name=value for one of {', '.join(names)}.")
-        own.setdefault(name, []).append(rest)
-    return [
-        choose_planner(name, model, given_options(own.get(name), **accepted(name, **budget)), clock) for name in names
-    ]
 
 
 def _difference(mine: Evaluation, other: Evaluation) -> Difference | None:

@@ -1,4 +1,4 @@
-"""`pomdplite watch`: one episode, step by step, as text, pictures or a video."""
+"""`pomdplite watch`: one episode, step by step, as text, pictures, a video or a page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from pomdplite.cli.choosing import choose_planner
+from pomdplite.cli.choosing import ChosenPlanner, choose_planner, choose_planners, split_names
 from pomdplite.cli.console import err, out
 from pomdplite.cli.options import (
     BetaOption,
@@ -20,20 +20,26 @@ from pomdplite.cli.options import (
     WorldOption,
     given_options,
 )
-from pomdplite.cli.outputs import PICTURE, VIDEO, check_output
+from pomdplite.cli.outputs import PAGE, PICTURE, VIDEO, check_output
 from pomdplite.errors import UsageError
-from pomdplite.experiments import Step, run_episode
+from pomdplite.experiments import Step
+from pomdplite.views import jinja, text
 from pomdplite.views import pictures as drawings
-from pomdplite.views import text
 from pomdplite.views.mpl import require_matplotlib
+from pomdplite.views.replay.page import Replay
+from pomdplite.views.replay.playing import episode_text, record
+from pomdplite.views.replay.recording import Recording
 from pomdplite.views.terminal import print_in_full
 from pomdplite.views.video import Video
-from pomdplite.worlds import Scenario, make_world
+from pomdplite.worlds import Scenario, World, make_world
+
+_INTERRUPTED = 130  # exit code
+_DEFAULT = "pomdp-lite"
 
 
 def watch(
     problem: ProblemArgument,
-    planner: PlannerOption = "pomdp-lite",
+    planner: PlannerOption = _DEFAULT,
     beta: BetaOption = None,
     seed: SeedOption = 0,
     solver: SolverOption = None,
@@ -42,6 +48,13 @@ def watch(
     option: OtherOptions = None,
     world: WorldOption = "model",
     episode: Annotated[int, typer.Option(min=0, help="number of the episode")] = 0,
+    planners: Annotated[
+        str | None,
+        typer.Option(
+            help="several planners on the same hidden value and noise, as comma-separated names; then --option takes "
+            "planner.name=value"
+        ),
+    ] = None,
     pictures: Annotated[
         Path | None,
         typer.Option(help="folder to write one picture per step to; older pictures of steps are overwritten"),
@@ -49,28 +62,31 @@ def watch(
     video: Annotated[
         Path | None, typer.Option(help="video file to write, .gif or .mp4; an older video is overwritten")
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="write a page to step through the episode to this file; an older page is overwritten"),
+    ] = None,
 ) -> None:
     """Play one episode step by step: state, belief, action values, observations."""
+    if planners is not None and (planner != _DEFAULT or pictures is not None or video is not None):
+        raise UsageError("--planners goes with --html; --planner, --pictures and --video are for a single planner.")
     model = Scenario(problem, world).planning_model()
-    given = given_options(option, beta=beta, solver=solver, time=time, sims=sims)
+    parameters = {"beta": beta, "solver": solver, "time": time, "sims": sims}
     film = Video(video) if video is not None else None
     if video is not None:
         check_output(video, VIDEO)
+    if html is not None:
+        check_output(html, PAGE)
+        jinja.require()
     if pictures is not None or film is not None:
         require_matplotlib()
     place = make_world(world, model)
-    chosen, plan = choose_planner(planner, model, given)
-    with err.status(f"preparing {chosen.title} for {problem}"):
-        chosen.prepare()
-    if plan is not None:
-        out.print(f"[dim]auto: {escape(plan.facts.line)}[/dim]", highlight=False, soft_wrap=True)
+    if planners is None:
+        chosen = [choose_planner(planner, model, given_options(option, **parameters))]
+    else:
+        chosen = choose_planners(split_names(planners), model, option, parameters)
     if pictures is not None:
-        try:
-            pictures.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
-        for old in pictures.glob("step-*.png"):
-            check_output(old, PICTURE)
+        _make_folder(pictures)
 
     def show_step(step: Step) -> None:
         text.print_step(out, model, step)
@@ -81,20 +97,58 @@ def watch(
             if film is not None:
                 film.add(drawings.pixels(figure))
 
+    recordings = []
     with place:
-        result = run_episode(chosen, place, seed, episode, show_step)
-    out.rule(align="left", title="end" if not result.cut else f"truncated after {result.steps} steps")
-    print_in_full(out, text.drawing(model, chosen.state, chosen.belief.marginals()))
-    success = "" if result.success is None else f", {'success' if result.success else 'no success'}"
-    out.print(
-        f"\nreturn {result.discounted:.3f} (undiscounted {result.undiscounted:g}) in {result.steps} steps{success}"
-        + (f"; the hidden value is now {escape(place.truth)}" if place.truth else ""),
-        highlight=False,
-    )
-    for note in result.notes:
-        out.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
+        for one in chosen:
+            _announce(one, problem, several=len(chosen) > 1)
+            recordings.append(record(one.planner, place, seed, episode, show_step, camera=html is not None))
+            _print_end(recordings[-1], place)
+            if recordings[-1].interrupted:
+                break
     if pictures is not None:
-        out.print(f"{result.steps} pictures in {pictures}", highlight=False)
+        out.print(f"{len(recordings[0].steps)} pictures in {pictures}", highlight=False)
     if film is not None:
         film.save()
         out.print(f"video in {film.path}", highlight=False)
+    if html is not None:
+        replay = Replay(*recordings, title=Scenario(problem, world).label, about=episode_text(seed, episode))
+        replay.save(html)
+        out.print(" ".join(filter(None, (f"page in {html}.", replay.cut))), highlight=False)
+    if recordings[-1].interrupted:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _announce(chosen: ChosenPlanner, problem: str, *, several: bool) -> None:
+    """Prepare a planner, and say what was chosen."""
+    with err.status(f"preparing {chosen.planner.title} for {problem}"):
+        chosen.planner.prepare()
+    if several:
+        out.rule(f"[bold]{escape(chosen.planner.title)}[/bold]")
+    if chosen.plan is not None:
+        out.print(f"[dim]auto: {escape(chosen.plan.facts.line)}[/dim]", highlight=False, soft_wrap=True)
+
+
+def _make_folder(pictures: Path) -> None:
+    try:
+        pictures.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write pictures to {pictures}: {error.strerror}.") from None
+    for old in pictures.glob("step-*.png"):
+        check_output(old, PICTURE)
+
+
+def _print_end(recording: Recording, place: World) -> None:
+    """The state in which the episode ended, and what it earned."""
+    last, count = recording.steps[-1], len(recording.steps)
+    ended = f"interrupted after {count} steps" if recording.interrupted else f"truncated after {count} steps"
+    out.rule(align="left", title="end" if last.terminated else ended)
+    print_in_full(out, text.drawing(recording.planner.model, last.y, last.marginals_after))
+    success = "" if recording.success is None else f", {'success' if recording.success else 'no success'}"
+    earned = sum(step.reward for step in recording.steps)
+    out.print(
+        f"\nreturn {recording.returns[-1]:.3f} (undiscounted {earned:g}) in {count} steps{success}"
+        + (f"; the hidden value is now {escape(place.truth)}" if place.truth else ""),
+        highlight=False,
+    )
+    for note in recording.notes:
+        out.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)

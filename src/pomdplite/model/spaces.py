@@ -74,16 +74,20 @@ class State:
 
     def describe(self, x: Any) -> str:
         """A state as text: `row=3 door=open`."""
-        parts = []
+        return " ".join(f"{name}={value}" for name, value in self.values(x).items()) or "the only state"
+
+    def values(self, x: Any) -> dict[str, Any]:
+        """The value of each field: a number, a name, or a list; empty if the model observes no state."""
+        found = {}
         for name in self.dtype.names or ():
             value = x[name]
             if name in self.labels and 0 <= int(value) < len(self.labels[name]):
-                parts.append(f"{name}={self.labels[name][int(value)]}")
+                found[name] = self.labels[name][int(value)]
             elif np.ndim(value):
-                parts.append(f"{name}={np.asarray(value).tolist()}")
+                found[name] = np.asarray(value).tolist()
             elif name != "_":
-                parts.append(f"{name}={value.item() if hasattr(value, 'item') else value}")
-        return " ".join(parts) or "the only state"
+                found[name] = value.item() if hasattr(value, "item") else value
+        return found
 
 
 @dataclass(frozen=True)

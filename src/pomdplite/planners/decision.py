@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Small
+from pomdplite.display import ShownInNotebooks
 from pomdplite.mdp.solution import TIE, Solution
 
 NOT_CLOSED = "the search did not close"  # how a note begins that qualifies the planner's claim to be optimal
@@ -25,7 +26,7 @@ class ActionValue(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
+class Decision(ShownInNotebooks):
     """An action and the reasons for it."""
 
     action: int

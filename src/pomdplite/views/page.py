@@ -173,13 +173,14 @@ def _numbers(results: Results, palette: Palette) -> list[tuple[str, list[tuple[s
     """For each problem its entries: the sample of the planner as SVG, the label, and all numbers by heading."""
     found = []
     for problem in problems(results):
-        entries = [(sample(palette, row.planner), row.label, _measured(e)) for row, e in evaluations(results, problem)]
+        entries = [(sample(palette, row.planner), row.label, measured(e)) for row, e in evaluations(results, problem)]
         if entries:
             found.append((problem, entries))
     return found
 
 
-def _measured(e: Evaluation) -> dict[str, str]:
+def measured(e: Evaluation) -> dict[str, str]:
+    """All numbers of an evaluation by their headings."""
     return {
         "episodes": f"{len(e.episodes):,}",
         "mean return": f"{e.mean:.3f}",

@@ -11,8 +11,9 @@ from pomdplite.experiments import Step
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
 from pomdplite.planners import Decision
+from pomdplite.views.beliefs import belief_lines
 from pomdplite.views.mpl import new_figure
-from pomdplite.views.text import belief_lines, known_values
+from pomdplite.views.text import known_values
 
 _REWARD, _BONUS = "#4c78a8", "#f2a541"
 

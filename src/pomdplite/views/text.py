@@ -21,10 +21,10 @@ from pomdplite.experiments.tuning.space import Range
 from pomdplite.experiments.tuning.tuning import Trial, TuningResult
 from pomdplite.model.interface import defined
 from pomdplite.model.model import Model
-from pomdplite.model.spaces import Component, Distributed, Population
 from pomdplite.planners import Decision
 from pomdplite.planners.decision import ActionValue
 from pomdplite.planners.point_based.solver import SolveProgress
+from pomdplite.views.beliefs import belief_lines
 from pomdplite.views.grid import mark, mark_text, number_text
 from pomdplite.views.terminal import print_in_full
 
@@ -39,58 +39,6 @@ def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
     if draw is not None:
         return Text(draw(model, x, marginals), no_wrap=True)
     return Group(Text(model.describe_state(x)), belief_bars(model, marginals))
-
-
-class BeliefLine(NamedTuple):
-    """One number of a belief."""
-
-    name: str
-    label: str | None  # the value that the number is the probability of; None: the number is a mean
-    number: float
-    interval: tuple[float, float] | None = None  # which holds the hidden number with probability 95 %
-
-    @property
-    def mean(self) -> str:
-        """A mean as text; with an interval, to two or three digits of its width: `1.31 (1.22 … 1.40)`."""
-        if self.interval is None:
-            return f"{self.number:.4g}"
-        low, high = self.interval
-        if not 1e-9 < high - low < 1e9:
-            return f"{self.number:.4g} ({low:.4g} … {high:.4g})"
-        digits = max(0, math.ceil(1.2 - math.log10(high - low)))
-        return f"{self.number:.{digits}f} ({low:.{digits}f} … {high:.{digits}f})"
-
-
-def belief_lines(model: Model, marginals: list[Floats]) -> list[BeliefLine]:
-    """A belief, number by number: probabilities, and for a Population also means."""
-    hidden = model.hidden
-    summarised = defined(model, "summary") is not None and model.summary_size
-    if isinstance(hidden, Distributed) and not summarised:
-        return [
-            line
-            for (name, part), numbers in zip(hidden.parts.items(), marginals, strict=True)
-            for line in _part_lines(name, part, numbers)
-        ]
-    if not isinstance(hidden, Population):
-        named = [(c.name, c.labels) for c in hidden.components]
-    elif summarised:
-        named = [("summary", ())]
-    else:
-        named = [(field, hidden.labels.get(field, ())) for field in hidden.dtype.names or ()]
-    lines = []
-    for (name, labels), numbers in zip(named, marginals, strict=True):
-        for i, number in enumerate(numbers):
-            entry = name if labels or len(numbers) == 1 else f"{name}[{i}]"
-            lines.append(BeliefLine(entry, labels[i] if labels else None, float(number)))
-    return lines
-
-
-def _part_lines(name: str, part: Component | None, numbers: Floats) -> list[BeliefLine]:
-    """The probabilities of listed values, or a mean with its interval."""
-    if part is None:
-        mean, low, high = map(float, numbers)
-        return [BeliefLine(name, None, mean, (low, high))]
-    return [BeliefLine(name, label, float(p)) for label, p in zip(part.labels, numbers, strict=True)]
 
 
 def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
@@ -131,22 +79,29 @@ def decision_table(model: Model, decision: Decision, most: int = 5) -> Table:
     return table
 
 
+def effort(decision: Decision) -> str:
+    """How the values of a decision were found."""
+    found = decision.solution
+    if found.simulations:
+        work = (
+            f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
+        )
+    else:
+        work = f"{found.states:,} states, {f'{found.solved:,}' if found.solved else 'none'} re-solved"
+    if decision.bounds is not None:
+        low, high = decision.bounds
+        work += f", value in [{low:.3f}, {high:.3f}]" if math.isfinite(low) else f", value at most {high:.3f}"
+    return f"{found.solver}: {work}"
+
+
 def print_step(console: Console, model: Model, step: Step) -> None:
     """Print one step of an episode."""
-    d, found = step.decision, step.decision.solution
+    d = step.decision
     console.rule(f"step {step.t + 1}", align="left")
     print_in_full(console, drawing(model, step.x, step.marginals))
     console.print()
     print_in_full(console, decision_table(model, d))
-    if found.simulations:
-        effort = (
-            f"{found.simulations:,} simulations, {found.steps:,} steps, {found.states:,} states, depth {found.deepest}"
-        )
-    else:
-        effort = f"{found.states:,} states, {f'{found.solved:,}' if found.solved else 'none'} re-solved"
-    if d.bounds is not None:
-        effort += f", value in [{d.bounds[0]:.3f}, {d.bounds[1]:.3f}]"
-    console.print(f"[dim]{found.solver}: {effort}, {1000 * d.seconds:.2f} ms[/dim]")
+    console.print(f"[dim]{effort(d)}, {1000 * d.seconds:.2f} ms[/dim]")
     if len(d.line) > 1:
         console.print(f"[dim]expected actions: {escape(' '.join(d.line))}[/dim]", highlight=False)
     for note in d.notes:

@@ -7,6 +7,7 @@ from typing import Any
 from pomdplite import rng
 from pomdplite.beliefs.protocol import StepNote
 from pomdplite.compile.jit import Floats
+from pomdplite.display import ShownInNotebooks
 from pomdplite.errors import ImpossibleObservationError
 from pomdplite.planners.base import Planner
 from pomdplite.planners.decision import Decision
@@ -14,7 +15,7 @@ from pomdplite.worlds import ModelWorld, World
 
 
 @dataclass(frozen=True)
-class Episode:
+class Episode(ShownInNotebooks):
     """The record of one episode."""
 
     index: int
@@ -43,6 +44,8 @@ class Step:
     marginals_after: list[Floats]
     terminated: bool
     truncated: bool
+    theta: Any = None  # the hidden value before the step, a record; None if the world has none in the model's terms
+    theta_after: Any = None
 
 
 def rehearse(planner: Planner) -> None:
@@ -57,7 +60,12 @@ def rehearse(planner: Planner) -> None:
 
 
 def run_episode(
-    planner: Planner, world: World, seed: int, index: int, on_step: Callable[[Step], None] | None = None
+    planner: Planner,
+    world: World,
+    seed: int,
+    index: int,
+    on_step: Callable[[Step], None] | None = None,
+    on_start: Callable[[], None] | None = None,
 ) -> Episode:
     """Play episode `index` of this seed, truncated after `model.episode_horizon` steps.
 
@@ -67,6 +75,8 @@ def run_episode(
     model = planner.model
     world.reset(seed, index)
     planner.reset(seed=int(rng.stream(seed, index, rng.PLANNER)[0]), x=None if world.is_model else world.x)
+    if on_start:
+        on_start()
     discounted = undiscounted = seconds = 0.0
     discount, t = 1.0, 0
     simulations = model_steps = 0
@@ -81,7 +91,7 @@ def run_episode(
             notes.update(dict.fromkeys(note for note in decision.notes if not isinstance(note, StepNote)))
         simulations += decision.solution.simulations
         model_steps += decision.solution.steps
-        x, before = (planner.state, planner.belief.marginals()) if on_step else (None, [])
+        x, before, theta = (planner.state, planner.belief.marginals(), world.theta) if on_step else (None, [], None)
         y, o, reward, terminated, truncated = world.step(decision.action)
         started = planner.now()
         try:
@@ -99,7 +109,7 @@ def run_episode(
         truncated = not terminated and (truncated or t >= limit)
         if on_step:
             on_step(Step(t - 1, x, before, decision, reward, model.observation_name(o), planner.state,
-                         planner.belief.marginals(), terminated, truncated))  # fmt: skip
+                         planner.belief.marginals(), terminated, truncated, theta, world.theta))  # fmt: skip
     notes.update(dict.fromkeys(world.notes))
     return Episode(
         index, discounted, undiscounted, t, seconds, world.success, truncated, tuple(notes), simulations, model_steps

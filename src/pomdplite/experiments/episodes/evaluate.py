@@ -9,6 +9,7 @@ import numpy as np
 
 from pomdplite import rng
 from pomdplite.compile.jit import Floats
+from pomdplite.display import ShownInNotebooks
 from pomdplite.errors import UsageError
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
@@ -23,7 +24,7 @@ from pomdplite.worlds import Scenario, WorldMaker
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(ShownInNotebooks):
     """Returns over episodes, and what they cost."""
 
     cell: Cell

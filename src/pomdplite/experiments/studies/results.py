@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from pomdplite.display import ShownInNotebooks
 from pomdplite.errors import UsageError, shown
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode
@@ -41,7 +42,7 @@ class CellResult:
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(ShownInNotebooks):
     """A study's cells, in its order, and how they were produced."""
 
     title: str

@@ -1,0 +1,1 @@
+"""Replays: an episode as one HTML page, step by step."""
