@@ -325,7 +325,7 @@ COMMANDS = {
     "list": (), "show": (), "check": (), "solve": ("--policy", "--time", "--precision"),
     "run": ("--planner", "--beta", "--seed", "--solver", "--time", "--sims", "--clock", "-o", "--world", "--workers", "--json"),
     "compare": ("--planners", "--seed", "--time", "--sims", "--clock", "-o", "--world", "--workers", "--json"),
-    "watch": ("--planner", "--beta", "--seed", "--solver", "--time", "--sims", "-o", "--world", "--episode", "--video"),
+    "watch": ("--planner", "--beta", "--seed", "--solver", "--time", "--sims", "-o", "--world", "--episode", "--video", "--html", "--planners"),
     "bench": ("--out", "--workers", "--episodes", "--list"),
     "report": ("--latex", "--markdown", "--csv", "--html"),
     "tune": ("--param", "--planner", "--trials", "--seed", "--time", "--sims", "--clock", "-o", "--world", "--out", "--plot"),

@@ -25,7 +25,7 @@ def study(tmp_path_factory) -> Path:
     [
         ("solve", "tiger", "--policy", "FILE"), ("report", "STUDY", "--html", "FILE"), (*TUNE, "--plot", "FILE"),
         (*TUNE, "--out", "FILE"), ("bench", "table1", "--out", "FILE"), ("watch", "tiger", "--video", "FILE.gif"),
-        ("watch", "tiger", "--video", "FILE.mp4"), ("watch", "tiger", "--pictures", "FILE"), (*TUNE, "--plot", "FILE.png"),
+        ("watch", "tiger", "--video", "FILE.mp4"), ("watch", "tiger", "--pictures", "FILE"), ("watch", "tiger", "--html", "FILE"), (*TUNE, "--plot", "FILE.png"),
     ],
 )  # fmt: skip
 def test_a_file_of_another_kind_is_not_overwritten(arguments, name, study, tmp_path, monkeypatch, capsys):

@@ -292,19 +292,46 @@ def test_ctrl_c_keeps_the_steps_so_far(tmp_path, monkeypatch, capsys, text_drawi
     assert "interrupted after 2 steps" in capsys.readouterr().out
 
 
-def test_an_interrupted_replay_carries_its_steps(monkeypatch):
-    steps, decide = [], pl.PomdpLite.decide
+def interrupt_in_step(monkeypatch, kind: type[pl.Planner], step: int) -> None:
+    """Ctrl-C while a planner decides for the step with this number, from 1."""
+    steps, decide = [], kind.decide
 
-    def interrupting(planner):
+    def interrupted(planner):
         steps.append(planner)
-        if len(steps) == 3:
+        if len(steps) == step:
             raise KeyboardInterrupt
         return decide(planner)
 
-    monkeypatch.setattr(pl.PomdpLite, "decide", interrupting)
+    monkeypatch.setattr(kind, "decide", interrupted)
+
+
+def test_an_interrupted_replay_carries_its_steps(monkeypatch):
+    interrupt_in_step(monkeypatch, pl.PomdpLite, 3)
     with pytest.raises(pl.ReplayInterrupted) as raised:
         pl.replay("tiger", seed=3)
     assert len(raised.value.replay.recordings[0].steps) == 2
+
+
+def test_ctrl_c_before_the_second_planner_moves_keeps_the_first(monkeypatch):
+    interrupt_in_step(monkeypatch, pl.Qmdp, 1)
+    with pytest.raises(pl.ReplayInterrupted) as raised:
+        pl.replay("tiger", ["pomdp-lite", "qmdp"], seed=3)
+    assert [recording.planner.title for recording in raised.value.replay.recordings] == ["pomdp-lite"]
+    interrupt_in_step(monkeypatch, pl.PomdpLite, 1)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        pl.replay("tiger", seed=3)
+    assert raised.type is KeyboardInterrupt, "there is nothing to keep"
+
+
+def test_planners_must_fit_the_problem_and_take_their_parameters():
+    with pytest.raises(pl.UsageError, match="none of the planners has a parameter betta"):
+        pl.replay("tiger", ["pomdp-lite", "qmdp"], betta=3)
+    with pytest.raises(pl.UsageError, match="made for Tiger, not for rocksample-4-4"):
+        pl.replay("rocksample-4-4", pl.Qmdp(pl.Tiger()))
+    with pytest.raises(pl.UsageError, match="different model object"):
+        pl.replay(pl.Tiger(), [pl.Qmdp(pl.Tiger())])
+    with pytest.raises(pl.UsageError, match="at least one Recording"):
+        pl.replay("tiger", [])
 
 
 @pytest.mark.parametrize(
@@ -325,6 +352,18 @@ def test_what_cannot_be_written_is_refused_before_the_first_step(arguments, mess
     out, err = capsys.readouterr()
     assert message in err and err.count("\n") == 1 and "step 1" not in out
     assert (tmp_path / "notes.txt").read_text() == "my notes\n" and not (tmp_path / "new.html").exists()
+
+
+@pytest.mark.parametrize("method", ["draw", "paint"])
+def test_a_mistake_in_a_drawing_is_reported_in_a_sentence(method, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    arguments = "x" if method == "draw" else "axes, x"
+    (tmp_path / "doors.py").write_text(
+        f"import pomdplite as pl\nclass Doors(pl.Tiger):\n    def {method}(self, {arguments}, marginals):\n        return 1 / 0\n"
+    )
+    assert execute(["watch", "doors.py:Doors", "--html", "page.html"]) == 1
+    assert capsys.readouterr().err.endswith(f"pomdplite: Doors.{method} raised ZeroDivisionError: division by zero\n")
 
 
 def test_without_jinja_the_page_names_its_extra(tmp_path, monkeypatch, capsys, tiger):

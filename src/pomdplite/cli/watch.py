@@ -1,5 +1,6 @@
 """`pomdplite watch`: one episode, step by step, as text, pictures, a video or a page."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ from pomdplite.views import jinja, text
 from pomdplite.views import pictures as drawings
 from pomdplite.views.mpl import require_matplotlib
 from pomdplite.views.replay.page import Replay
-from pomdplite.views.replay.playing import episode_text, record
+from pomdplite.views.replay.playing import episode_text, play_all, record
 from pomdplite.views.replay.recording import Recording
 from pomdplite.views.terminal import print_in_full
 from pomdplite.views.video import Video
@@ -97,14 +98,15 @@ def watch(
             if film is not None:
                 film.add(drawings.pixels(figure))
 
-    recordings = []
+    def play(one: ChosenPlanner) -> Recording:
+        _announce(one, problem, several=len(chosen) > 1)
+        recording = record(one.planner, place, seed, episode, show_step, camera=html is not None)
+        _print_end(recording, place)
+        return recording
+
+    recordings: list[Recording] = []
     with place:
-        for one in chosen:
-            _announce(one, problem, several=len(chosen) > 1)
-            recordings.append(record(one.planner, place, seed, episode, show_step, camera=html is not None))
-            _print_end(recordings[-1], place)
-            if recordings[-1].interrupted:
-                break
+        finished = play_all((partial(play, one) for one in chosen), recordings)
     if pictures is not None:
         out.print(f"{len(recordings[0].steps)} pictures in {pictures}", highlight=False)
     if film is not None:
@@ -114,7 +116,7 @@ def watch(
         replay = Replay(*recordings, title=Scenario(problem, world).label, about=episode_text(seed, episode))
         replay.save(html)
         out.print(" ".join(filter(None, (f"page in {html}.", replay.cut))), highlight=False)
-    if recordings[-1].interrupted:
+    if not finished:
         raise typer.Exit(_INTERRUPTED)
 
 

@@ -13,16 +13,15 @@ from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.views.beliefs import belief_lines
 from pomdplite.views.mpl import new_figure
-from pomdplite.views.text import known_values
+from pomdplite.views.text import known_values, own_drawing
 
 _REWARD, _BONUS = "#4c78a8", "#f2a541"
 
 
 def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
     """Draw the state and belief: the model's own picture if it has one, else the belief as bars."""
-    own = defined(model, "paint")
-    if own is not None:
-        own(model, axes, x, marginals)
+    if defined(model, "paint") is not None:
+        own_drawing(model, "paint", axes, x, marginals)
         return
     lines = belief_lines(model, marginals)
     bars = [p if label is not None else 0.0 for _, label, p, _ in lines]  # a mean is written, since it has no scale

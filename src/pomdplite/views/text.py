@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pomdplite.compile.jit import Floats
+from pomdplite.errors import ModelError, PomdpLiteError
 from pomdplite.experiments import Evaluation, Step
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.statistics import Difference
@@ -33,11 +34,20 @@ _MOST_PAIRS = 3  # components with two values each, of which both are shown
 _MOST_BARS = 24  # bars shown of a belief
 
 
+def own_drawing(model: Model, method: str, *arguments: Any) -> Any:
+    """What a model's own `draw` or `paint` returns; what it raises is reported under its name."""
+    try:
+        return getattr(type(model), method)(model, *arguments)
+    except (PomdpLiteError, ImportError):
+        raise
+    except Exception as error:
+        raise ModelError(f"{model.name}.{method} raised {type(error).__name__}: {error}") from error
+
+
 def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
     """The state and belief: the model's own drawing if it has one, else the state in words and the belief as bars."""
-    draw = defined(model, "draw")
-    if draw is not None:
-        return Text(draw(model, x, marginals), no_wrap=True)
+    if defined(model, "draw") is not None:
+        return Text(str(own_drawing(model, "draw", x, marginals)), no_wrap=True)
     return Group(Text(model.describe_state(x)), belief_bars(model, marginals))
 
 

@@ -147,7 +147,7 @@ def evaluate(
     if episodes < 1 or workers < 1:
         raise UsageError(f"episodes and workers must be at least 1, not {episodes} and {workers}.")
     seed = rng.checked_seed(seed)
-    chosen = _planner(problem, planner, world, parameters)
+    chosen = planner_for(problem, model_of(problem, world), planner, parameters)
     scenario = Scenario(problem if isinstance(problem, str) else problem.name, world)
     cell = Cell(scenario, chosen.title, chosen.parameters, episodes)
     listener = listener or ProgressListener()
@@ -173,19 +173,23 @@ def evaluate(
     return evaluation()
 
 
-def _planner(problem: str | Model, planner: str | Planner, world: WorldMaker, parameters: dict[str, Any]) -> Planner:
-    """The planner to evaluate: made by name, or the given object if it fits the problem."""
+def model_of(problem: str | Model, world: WorldMaker) -> Model:
+    """The model to plan with in a world: a problem's by name, fitted to that world, or the given object."""
     if not isinstance(problem, (str, Model)):
-        raise UsageError(f"evaluate needs a problem's name or a model object, not {problem!r}.")
-    model = Scenario(problem, world).planning_model() if isinstance(problem, str) else problem
+        raise UsageError(f"give a problem's name or a model object, not {problem!r}.")
+    return Scenario(problem, world).planning_model() if isinstance(problem, str) else problem
+
+
+def planner_for(problem: str | Model, model: Model, planner: str | Planner, parameters: dict[str, Any]) -> Planner:
+    """The planner to play with: made by name, or the given object if it fits the problem."""
     if isinstance(planner, str):
         return make_planner(planner, model, **parameters)
     if not isinstance(planner, Planner):
-        raise UsageError(f"evaluate needs a planner's name or a planner object, not {planner!r}.")
+        raise UsageError(f"give a planner's name or a planner object, not {planner!r}.")
     if parameters:
         raise UsageError(f"parameters are for planners given by name; got {', '.join(parameters)}.")
     if isinstance(problem, Model) and planner.model is not problem:
-        raise UsageError("the planner was made for a different model object than the one to evaluate on.")
+        raise UsageError("the planner was made for a different model object than the one to play on.")
     if planner.model.name != model.name:
         raise UsageError(f"the planner was made for {planner.model.name}, not for {problem}.")
     return planner

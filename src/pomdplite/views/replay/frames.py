@@ -14,7 +14,7 @@ from pomdplite.views.beliefs import true_values
 from pomdplite.views.replay.images import can_paint, painting
 from pomdplite.views.replay.panels import BeliefPanel
 from pomdplite.views.replay.recording import Recording
-from pomdplite.views.text import effort, known_values
+from pomdplite.views.text import effort, known_values, own_drawing
 
 MOST_STEPS = 1_000  # of an episode that a page shows
 _MOST_ACTIONS = 8  # whose values a step shows, the best ones
@@ -74,8 +74,8 @@ def _situation(
         found["truth"] = [panel.truth(values) for panel in panels]
     if defined(model, "paint") is not None and can_paint():
         found["picture"] = pool.number(painting(model, x, marginals))
-    elif (draw := defined(model, "draw")) is not None:
-        found["drawing"] = draw(model, x, marginals)
+    elif defined(model, "draw") is not None:
+        found["drawing"] = str(own_drawing(model, "draw", x, marginals))
     else:
         found["fields"] = [[name, _text(value)] for name, value in model.state.values(x).items()]
     return found

@@ -102,7 +102,7 @@ class Replay(ShownInNotebooks):
             "lanes": lanes,
             "pictures": pool.uris,
             "planners": [r.planner.title for r in self.recordings],
-            "parted": self.parted if len(self.recordings) > 1 else None,
+            "parted": self.parted if (self.parted or 0) < MOST_STEPS else None,
             "bonus": [any(row[3] for frame in lane for row in frame.get("values", ())) for lane in lanes],
         }
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

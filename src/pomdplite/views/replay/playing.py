@@ -1,14 +1,16 @@
 """Playing an episode and keeping its steps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from pomdplite import rng
 from pomdplite.errors import UsageError
 from pomdplite.experiments import Step, run_episode
+from pomdplite.experiments.episodes.evaluate import model_of, planner_for
 from pomdplite.experiments.episodes.players import interrupts_restored
 from pomdplite.model.model import Model
-from pomdplite.planners import Planner, accepted, make_planner
+from pomdplite.planners import Planner, accepted
 from pomdplite.views.replay.page import Replay
 from pomdplite.views.replay.recording import Recording
 from pomdplite.worlds import Scenario, World, WorldMaker, make_world
@@ -37,21 +39,40 @@ def replay(
     with the same hidden value and noise, and those that are given by name take those of the parameters that they have.
     Ctrl-C raises ReplayInterrupted, a KeyboardInterrupt that carries the steps taken so far.
     """
-    several = not isinstance(planner, (str, Planner))
-    given = list(planner) if not isinstance(planner, (str, Planner)) else [planner]
-    model = Scenario(problem, world).planning_model() if isinstance(problem, str) else problem
-    chosen = [_made(one, model, parameters, several) for one in given]
+    model = model_of(problem, world)
+    if isinstance(planner, (str, Planner)):
+        chosen = [planner_for(problem, model, planner, parameters)]
+    else:
+        taken = [accepted(one, **parameters) if isinstance(one, str) else {} for one in planner]
+        if unknown := set(parameters).difference(*taken):
+            raise UsageError(f"none of the planners has a parameter {', '.join(sorted(unknown))}.")
+        chosen = [planner_for(problem, model, one, own) for one, own in zip(planner, taken, strict=True)]
     recordings: list[Recording] = []
     with make_world(world, model) as place:
-        for one in chosen:
-            recordings.append(record(one, place, seed, episode))
-            if recordings[-1].interrupted:
-                break
+        interrupted = not play_all((partial(record, one, place, seed, episode) for one in chosen), recordings)
     label = Scenario(problem if isinstance(problem, str) else problem.name, world).label
     found = Replay(*recordings, title=label, about=episode_text(seed, episode))
-    if recordings[-1].interrupted:
+    if interrupted:
         raise ReplayInterrupted(found)
     return found
+
+
+def play_all(episodes: Iterable[Callable[[], Recording]], recordings: list[Recording]) -> bool:
+    """Play episodes one after the other, and append their recordings; False if Ctrl-C has ended this early.
+
+    Without a single step to show, Ctrl-C raises KeyboardInterrupt.
+    """
+    try:
+        with interrupts_restored():
+            for play in episodes:
+                recordings.append(play())
+                if recordings[-1].interrupted:
+                    return False
+    except KeyboardInterrupt:
+        if not recordings:
+            raise
+        return False
+    return True
 
 
 def record(
@@ -87,13 +108,3 @@ def record(
 def episode_text(seed: int, episode: int) -> str:
     """Which episode a replay shows."""
     return f"seed {seed}, episode {episode}"
-
-
-def _made(planner: str | Planner, model: Model, parameters: dict[str, Any], several: bool) -> Planner:
-    if isinstance(planner, str):
-        return make_planner(planner, model, **(accepted(planner, **parameters) if several else parameters))
-    if not isinstance(planner, Planner):
-        raise UsageError(f"replay needs a planner's name or a planner object, not {planner!r}.")
-    if planner.model.name != model.name:
-        raise UsageError(f"the planner was made for {planner.model.name}, not for {model.name}.")
-    return planner

@@ -52,7 +52,7 @@
   // The decision and what came of it
   const outcome = frame => {
     const pairs = frame.end !== undefined
-      ? [["", frame.end], ["return", number(frame.total)]]
+      ? [["end", frame.end], ["return", number(frame.total)]]
       : [["action", frame.action], ["observation", frame.observation], ["reward", number(frame.reward)],
          ["return after it", number(frame.total)]];
     const list = element("dl", {}, ...pairs.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
@@ -115,6 +115,8 @@
       truth === null ? null : element("i", { class: "true", style: { left: at(truth) } }));
   };
   const ends = (...texts) => element("div", { class: "ends" }, ...texts.map(text => element("span", {}, text)));
+  const likeliest = (names, numbers) => numbers.map((p, i) => [p, names[i]]).sort((one, other) => other[0] - one[0]).slice(0, 3)
+    .map(([p, name]) => `${name} ${share(p)}`).join(", ");
   const kinds = {
     bars: (panel, numbers, truth) => [element("div", { class: "rows" }, ...panel.rows.flatMap((name, i) =>
       probability(name, numbers[i], null, i === truth ? element("i", { class: "diamond", title: "hidden value" }) : null)))],
@@ -138,7 +140,7 @@
         ...(hit(i) ? { class: "true" } : {}) }));
       return [element("div", { class: "heat c0", role: "img", "aria-label": `largest: ${name(best)}, ${size(top)}`,
         style: { "grid-template-columns": `repeat(${panel.columns}, minmax(0, 1fr))` } }, ...cells),
-        element("p", { class: "note" }, `full colour: ${size(top)}${named ? `, at ${panel.rows[best]}` : ""}`)];
+        element("p", { class: "note" }, named ? `likeliest: ${likeliest(panel.rows, numbers)}` : `full colour: ${size(top)}`)];
     },
     interval: (panel, numbers, truth) => [strip(panel, numbers, truth === null ? null : truth[0]),
       ends(number(panel.low, 3), `${number(numbers[0], 3)} (${number(numbers[1], 3)} … ${number(numbers[2], 3)})`, number(panel.high, 3))],
@@ -152,6 +154,7 @@
   const totals = episode.lanes.map(frames => frames.map((_, t) => t ? frames[t - 1].total ?? 0 : 0));
   const all = [0, ...totals.flat()], least = Math.min(...all), most = Math.max(...all);
   const up = value => 96 - 92 * (value - least) / (most - least || 1);
+  returns.appendChild(drawn("title", {})).textContent = "Discounted return so far";
   returns.append(drawn("line", { class: "zero", x1: 0, x2: 1000, y1: up(0), y2: up(0) }));
   totals.forEach((line, i) => returns.append(drawn("polyline", { class: `c${i % 8}`, points: line.map((v, t) => `${across(t)},${up(v)}`).join(" ") })));
   if (episode.parted !== null) returns.append(drawn("line", { class: "fork", x1: across(episode.parted), x2: across(episode.parted), y1: 0, y2: 100 }));
@@ -247,7 +250,7 @@
     parted.append(`The planners part at step ${episode.parted + 1} (${did}). All meet the same hidden value and the same random numbers.`, jump);
     parted.hidden = false;
   } else if (episode.lanes.length > 1) {
-    parted.append("All planners do the same, on the same hidden value and the same random numbers.");
+    parted.append("The planners do the same in every step shown, on the same hidden value and the same random numbers.");
     parted.hidden = false;
   }
   follow();
