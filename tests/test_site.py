@@ -1,10 +1,12 @@
 """The documentation as a site: every page is in its navigation, links lead somewhere, and the reference is complete."""
 
+import json
 import os
 import re
 import runpy
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,33 @@ def test_a_formula_that_cannot_be_shown_is_refused():
         mathml(r"\nonsense{x}", "inline")
 
 
+def test_the_notebook_is_the_tutorial():
+    scope = runpy.run_path(str(ROOT / "website" / "notebook.py"))
+    made = scope["notebook"]((DOCS / "tutorial.md").read_text())
+    assert (DOCS / "tutorial.ipynb").read_text() == made, "run `python website/notebook.py`"
+    sources = ["".join(cell["source"]) for cell in json.loads(made)["cells"] if cell["cell_type"] == "code"]
+    assert (
+        sources[0].startswith("%%writefile delivery.py\nimport pomdplite")
+        and "!pomdplite check delivery.py:Delivery" in sources
+    )
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    found = nbformat.read(DOCS / "tutorial.ipynb", as_version=4)
+    nbformat.validate(found)
+    with warnings.catch_warnings():  # of the notebook's own machinery
+        warnings.simplefilter("ignore")
+        nbclient.NotebookClient(found, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = "".join(o.get("text", "") for cell in found.cells if cell.cell_type == "code" for o in cell.outputs)
+    assert "no mistakes found" in printed and re.search(r"pomdp-lite +6\.52 ± 0\.18", printed)
+    assert list((tmp_path / "pictures").glob("*.png"))
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):
     pytest.importorskip("mkdocs")
@@ -139,3 +168,4 @@ def test_the_site_is_built_without_warnings_and_loads_nothing_from_elsewhere(tmp
     for name, text in built.items():
         assert not re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', text), name
         assert 'class="arithmatex"' not in text, f"{name} has a formula that is not rendered"
+    assert built["gallery.html"].count("<math ") > 50

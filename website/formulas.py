@@ -1,7 +1,7 @@
 """Formulas become MathML when the site is built: browsers show it without scripts or fonts from elsewhere.
 
-Pages write formulas as LaTeX between dollar signs. A command that the converter does not know
-fails the build, since readers would see raw LaTeX.
+Pages write formulas as LaTeX between dollar signs. A command that the converter does not know fails the build, since
+readers would see raw LaTeX.
 """
 
 import html
@@ -12,6 +12,9 @@ from typing import Any
 from latex2mathml.converter import convert
 from mkdocs.structure.pages import Page
 
+# A prime is raised in most fonts already; as a superscript it would be tiny unless the reader has a mathematical font.
+PRIMED = re.compile(r"<msu(p|bsup)>(<mi>[^<]*</mi>)(<mi>[^<]*</mi>)?<mi>&#x02032;</mi></msu\1>")
+PRIME = '<mo lspace="0" rspace="0">&#x02032;</mo>'
 LOG = logging.getLogger("mkdocs.formulas")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
 
@@ -22,7 +25,10 @@ def mathml(latex: str, display: str) -> str:
     unknown = re.search(r"\\\w+", html.unescape(found))
     if unknown:
         raise ValueError(f"unknown command {unknown[0]}")
-    return found
+    return PRIMED.sub(
+        lambda m: f"<mrow>{f'<msub>{m[2]}{m[3]}</msub>' if m[3] else m[2]}{PRIME}</mrow>",
+        found,
+    )
 
 
 def on_page_content(content: str, page: Page, **_: Any) -> str:

@@ -72,3 +72,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if page.file.generated_by:
         return markdown
     return with_links_on_the_site(markdown, f"docs/{page.file.src_uri}")
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Keep a mean and its standard error on one line in tables; wide tables scroll instead."""
+    return re.sub(r"<td.*?</td>", lambda cell: cell[0].replace(" ± ", "\u00a0±\u00a0"), html, flags=re.DOTALL)
