@@ -75,5 +75,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Keep a mean and its standard error on one line in tables; wide tables scroll instead."""
-    return re.sub(r"<td.*?</td>", lambda cell: cell[0].replace(" ± ", "\u00a0±\u00a0"), html, flags=re.DOTALL)
+    """Keep a mean, its standard error and its number of episodes on one line in tables; wide tables scroll instead."""
+
+    def unbroken(cell: re.Match[str]) -> str:
+        return re.sub(r" ± ([\d.]+)( (?=\(\d))?", lambda m: m[0].replace(" ", "\u00a0"), cell[0])
+
+    return re.sub(r"<td.*?</td>", unbroken, html, flags=re.DOTALL)
