@@ -33,7 +33,7 @@ class GymnasiumWorld:
     action       from the number of the model's action to the environment's action; the same number by default
     observation  from what the environment returns to the model's observation, a number, name or None, or to its reading
     hidden       hidden(env, theta) puts a hidden value, drawn from the model's prior, into the environment before each
-                 episode; without it, what is hidden is the environment's own affair
+                 episode; without it, the environment decides what is hidden
     success      whether an episode that ends with what the environment returned last has succeeded; by default the
                  model decides, if the hidden value is known
     name         in tables and messages; by default the environment's
