@@ -157,9 +157,8 @@ def outcome_tables(names: Names, listed: Outcomes, ties: Mapping[str, Any], coun
             for k, (y, r) in enumerate(listed[s, a]):
                 after[s, a, k], gain[s, a, k] = y, r
     label, observations = _seen_rewards(names, listed, members, width)
-    numbers = _Numbers(names, listed, members, ties)
-    priors = {name: numbers.of(name, counts, "counts") for name in members}
-    real = None if truth is None else {name: numbers.of(name, truth, "truth") for name in members}
+    priors = _Numbers(names, listed, members, counts, "counts").all()
+    real = None if truth is None else _Numbers(names, listed, members, truth, "truth").all()
     return OutcomeTables(after, gain, group, label, observations, priors, real)
 
 
@@ -214,27 +213,35 @@ class _Numbers:
     """Numbers for the outcomes of distributions: prior counts, or true probabilities."""
 
     def __init__(
-        self, names: Names, listed: Outcomes, members: Mapping[str, list[tuple[int, int]]], ties: Mapping[str, Any]
+        self, names: Names, listed: Outcomes, members: Mapping[str, list[tuple[int, int]]], given: Any, what: str
     ) -> None:
-        self._names, self._listed, self._members, self._ties = names, listed, members, ties
-
-    def of(self, name: str, given: Any, what: str) -> Floats:
-        """The numbers of one distribution."""
-        pairs = self._members[name]
+        self._names, self._listed, self._members, self._what = names, listed, members, what
+        self._given = given if isinstance(given, Mapping) or np.ndim(given) == 0 else np.asarray(given, float)
         if isinstance(given, Mapping):
-            return self._looked_up(name, given, what)
+            self._given = {k if isinstance(k, str) else names.place(*names.pair(k)): v for k, v in given.items()}
+            unknown = [name for name in self._given if name not in members]
+            if unknown:
+                raise ModelError(f"{what} names ({unknown[0]}), which is neither a tie nor an (s, a) of its own.")
+        elif np.ndim(given) == 0 and (what == "truth" or not isinstance(given, (int, float, np.number))):
+            raise ModelError(f"{what} must be an array [s, a, s'] or a dictionary, not {shown(given)}.")
+
+    def all(self) -> dict[str, Floats]:
+        """The numbers of every distribution."""
+        return {name: self._of(name) for name in self._members}
+
+    def _of(self, name: str) -> Floats:
+        pairs, given, what = self._members[name], self._given, self._what
+        if isinstance(given, Mapping):
+            return self._looked_up(name, given)
         if np.ndim(given) == 0:
-            if what == "truth" or not isinstance(given, (int, float, np.number)):
-                raise ModelError(f"{what} must be an array [s, a, s'] or a dictionary, not {shown(given)}.")
             return np.full(len(self._listed[pairs[0]]), float(given))
-        rows = [self._from_array(pair, np.asarray(given, float), what) for pair in pairs]
+        rows = [self._from_array(pair, given) for pair in pairs]
         if any(not np.allclose(row, rows[0], 0, _SAME) for row in rows):
             raise ModelError(f"{what} differs between the (s, a) of the tie {name!r}; give a dictionary with its name.")
         return rows[0]
 
-    def _looked_up(self, name: str, given: Mapping[Any, Any], what: str) -> Floats:
-        keys = {k if isinstance(k, str) else self._names.place(*self._names.pair(k)): v for k, v in given.items()}
-        own = keys.get(name)
+    def _looked_up(self, name: str, given: Mapping[str, Any]) -> Floats:
+        own, what = given.get(name), self._what
         size = len(self._listed[self._members[name][0]])
         if own is None and what == "counts":
             own = 1.0
@@ -245,8 +252,8 @@ class _Numbers:
             raise ModelError(f"{what} gives ({name}) {found.size} numbers, but it has {size} outcomes.")
         return found
 
-    def _from_array(self, pair: tuple[int, int], given: Floats, what: str) -> Floats:
-        states, actions = self._names.shape
+    def _from_array(self, pair: tuple[int, int], given: Floats) -> Floats:
+        (states, actions), what = self._names.shape, self._what
         if given.shape != (states, actions, states):
             raise ModelError(f"{what} has shape {given.shape}; expected {(states, actions, states)}, [s, a, s'].")
         after = [y for y, _ in self._listed[pair]]

@@ -25,6 +25,10 @@ from pomdplite.planners.pomcpow.planner import Pomcpow
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.qmdp import Qmdp
 from pomdplite.planners.sarsop.planner import Sarsop
+from pomdplite.planners.unknown.beb import Beb
+from pomdplite.planners.unknown.psrl import Psrl
+from pomdplite.planners.unknown.r_max import RMax
+from pomdplite.planners.unknown.variance_bonus import VarianceBonus
 
 _KINDS: tuple[type[Planner], ...] = (
     PomdpLite,
@@ -39,6 +43,10 @@ _KINDS: tuple[type[Planner], ...] = (
     PftDpw,
     Despot,
     BayesOptimal,
+    Beb,
+    VarianceBonus,
+    RMax,
+    Psrl,
 )
 PLANNERS: dict[str, type[Planner]] = {kind.title: kind for kind in _KINDS}
 """The planners by name, as `--planner` takes them; `make_planner` makes one."""
@@ -47,6 +55,7 @@ __all__ = [
     "PLANNERS",
     "ActionValue",
     "BayesOptimal",
+    "Beb",
     "Decision",
     "Despot",
     "MeanMdp",
@@ -58,8 +67,11 @@ __all__ = [
     "Pomcpow",
     "PomdpLite",
     "PomdpLitePlus",
+    "Psrl",
     "Qmdp",
+    "RMax",
     "Sarsop",
+    "VarianceBonus",
     "accepted",
     "load_planner",
     "make_planner",

@@ -157,7 +157,8 @@ class PomdpLite(Planner):
     @property
     def choices(self) -> tuple[str, ...]:
         """β and where it comes from; whether the planner solves exactly, or its budget if it searches."""
-        exact = ("value iteration", *self._said_of_discount)
+        method = self.solver.method if isinstance(self.solver, CountsSolver) else "value iteration"
+        exact = (method, *self._said_of_discount)
         solved = isinstance(self.solver, ExactSolver | PopulationSolver | CountsSolver)
         solving = exact if solved else super().choices
         if isinstance(self.solver, GridSolver):

@@ -26,7 +26,7 @@ _DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
 _DRAWN_STEP = 25  # a step of simulations with drawn outcomes
 _COMPARISON = 8  # of a hidden value with an outcome
 _SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
-_COUNTED_PAIR = 5  # a state-action of unknown probabilities
+_COUNTED_SOLUTION, _COUNTED_PAIR = 80_000, 5  # of unknown probabilities: a solution, and each of its state-actions
 _LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
 SIMULATIONS = 100  # of UCT per step
 _REAL_SIMULATIONS = 25  # with drawn outcomes
@@ -96,7 +96,7 @@ class CountingPolicy:
         """The values of the actions in s."""
         before = self._solver.evaluated
         found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
-        self.work += _COUNTED_PAIR * (self._solver.evaluated - before)
+        self.work += _COUNTED_SOLUTION + _COUNTED_PAIR * (self._solver.evaluated - before)
         return found
 
 

@@ -15,12 +15,16 @@ from pomdplite.problems.registry import PROBLEMS, ProblemEntry, is_own, make_mod
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
+from pomdplite.problems.unknown.chain import Chain
+from pomdplite.problems.unknown.flag_maze import FlagMaze
 
 __all__ = [
     "PROBLEMS",
     "Acrobot",
     "Battleship",
+    "Chain",
     "Doorman",
+    "FlagMaze",
     "GouldianFinch",
     "Grasp",
     "Intersection",

@@ -25,6 +25,8 @@ from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
+from pomdplite.problems.unknown.chain import Chain
+from pomdplite.problems.unknown.flag_maze import FlagMaze
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
 _ROOM = (5, 4)  # of a kitchen with generated recipes
@@ -90,6 +92,11 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "grasp-jaco": ProblemEntry(grasp_jaco, "grasp, with the geometry of the simulated Kinova Jaco"),
     "table-carrying": ProblemEntry(TableCarrying, "turn a table with a person of unknown preference and adaptability"),
     "gouldian-finch": ProblemEntry(GouldianFinch, "protect a bird while learning which of four experts is right"),
+    "chain": ProblemEntry(Chain, "learn the unknown probabilities of a chain of five states"),
+    "chain-semi-tied": ProblemEntry(partial(Chain, "semi-tied"), "chain, if each action has its own chance to slip"),
+    "chain-tied": ProblemEntry(partial(Chain, "tied"), "chain, if both actions have the same chance to slip"),
+    "flag-maze": ProblemEntry(FlagMaze, "learn how moves slip in a maze of 264 states, and collect its flags"),
+    "flag-maze-tied": ProblemEntry(partial(FlagMaze, "tied"), "flag-maze, if moves slip in the same way everywhere"),
 }
 """The problems by name, as every command takes them; `make_model` makes the model."""
 

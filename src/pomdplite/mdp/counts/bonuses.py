@@ -33,6 +33,11 @@ class Bonus(NamedTuple):
 BonusRule = Callable[[Evidence], Bonus]
 
 
+def no_bonus(steps: Evidence) -> Bonus:
+    """Nothing: the mean MDP."""
+    return Bonus(np.zeros_like(steps.total))
+
+
 def expected_change(steps: Evidence) -> Bonus:
     """POMDP-lite: the expected L1 change of the mean, 2 Σ_k α_k (α₀ − α_k) / (α₀² (α₀ + 1))."""
     return Bonus(steps.differ / (1.0 + steps.total))

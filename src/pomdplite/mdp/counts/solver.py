@@ -1,7 +1,8 @@
 """Solves the internal-reward MDP of unknown probabilities exactly, on one graph for all steps and episodes.
 
 The graph depends on the model alone, and an update changes the numbers of one distribution. So the values of the last
-step are nearly right, and only what the change can have reached is solved again (sweeping.py).
+step are nearly right, and only what the change can have reached is solved again (sweeping.py). Few states are solved
+by policy iteration instead (elimination.py).
 """
 
 import math
@@ -13,6 +14,7 @@ from pomdplite.compile.jit import Floats, Ints, Words
 from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.counts.bonuses import BonusRule, Evidence, expected_change
+from pomdplite.mdp.counts.elimination import MOST_STATES, elimination_room, iterate_policies
 from pomdplite.mdp.counts.sweeping import (
     EVALUATED,
     SOLVED,
@@ -66,6 +68,7 @@ class CountsSolver:
         values = self._means._replace(bonus=np.zeros(steps), internal=np.zeros(steps))
         self._mdp = CountedMdp(self.reachable.graph, distinct, values, np.zeros(steps, np.bool_), self.gamma)
         self._queue = empty_queue(self.reachable.states)
+        self._room = elimination_room(min(self.reachable.states, MOST_STATES))
         self._component = distinct.component[:steps].astype(np.int64)
         self._by_component = np.argsort(self._component, kind="stable")
         sorted_components = self._component[self._by_component]
@@ -109,7 +112,7 @@ class CountsSolver:
         pair_values(self._mdp, state, self._queue, q, bonus)
         steps = self.reachable.graph.step[pairs]
         return Solution(
-            solver="value iteration",
+            solver=self.method,
             actions=self.reachable.graph.action[pairs],
             q=q[pairs - first],
             bonus_part=bonus[pairs - first],
@@ -119,6 +122,11 @@ class CountsSolver:
             solved=int(self._queue.at[SOLVED]) - before,
             residual=self.gamma * self._threshold,
         )
+
+    @property
+    def method(self) -> str:
+        """How it solves, in words."""
+        return "policy iteration" if self.reachable.states <= MOST_STATES else "value iteration"
 
     @property
     def values(self) -> Floats:
@@ -134,14 +142,21 @@ class CountsSolver:
                 return
         steps = self._evaluate(scale, b, changed)
         self._b = None  # until all is solved
-        if changed is None:
+        if self.reachable.states <= MOST_STATES:
+            iterate_policies(self._mdp, self._queue, *self._room)
+        else:
+            self._sweep(None if changed is None else steps)
+        self._b, self._scale = b.copy(), scale.copy()
+
+    def _sweep(self, steps: Ints | None) -> None:
+        """Solve what a change of these steps, or of all steps, can have reached."""
+        if steps is None:
             join_all(self._queue)
         else:
             join_states_of(self._backwards, steps, self._queue)
         self.deadline = self.deadline.again()
         while not settle(self._mdp, self._backwards, self._queue, self._threshold, _PAIRS):
             self.deadline.check(f"{self.view.model.name}: value iteration")
-        self._b, self._scale = b.copy(), scale.copy()
 
     def _changed(self, scale: Floats, b: Floats) -> Ints:
         """The distributions whose counts differ from those of the present values."""

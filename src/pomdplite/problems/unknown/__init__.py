@@ -1,0 +1,1 @@
+"""Problems with unknown transition probabilities, from the literature on Bayesian reinforcement learning."""
