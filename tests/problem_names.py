@@ -3,7 +3,11 @@
 import pytest
 
 import pomdplite as pl
+from pomdplite.planners.unknown.base import CountsPlanner
 from pomdplite.problems import PROBLEMS
+
+# The others are for unknown probabilities alone.
+PLANNERS_OF_LISTED_MODELS = [name for name, kind in pl.PLANNERS.items() if not issubclass(kind, CountsPlanner)]
 
 # Members whose size matters: boards of two words, more hidden values than can be listed.
 ALSO = {"battleship-10-5", "rocksample-20-20"}

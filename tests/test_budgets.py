@@ -10,6 +10,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from problem_names import PLANNERS_OF_LISTED_MODELS
 from typer.testing import CliRunner
 
 import pomdplite as pl
@@ -17,7 +18,6 @@ from pomdplite.cli.main import app
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import CLOCKS, Budget, Deadline
 from pomdplite.mdp.reachable import build
-from pomdplite.planners import PLANNERS
 
 CALL = 20e-6  # seconds that a call of a Python function takes, about
 LOOK = 200e-6  # seconds between two looks at the clock, at least
@@ -86,10 +86,10 @@ def within(seconds: float) -> float:
     return 1.1 * seconds + 0.02
 
 
-FAST = {*itertools.product(PLANNERS, ("500 observations", "small")), ("pomcp", "500 actions")}
+FAST = {*itertools.product(PLANNERS_OF_LISTED_MODELS, ("500 observations", "small")), ("pomcp", "500 actions")}
 EVERY = [
     pytest.param(name, case, marks=() if (name, case) in FAST else pytest.mark.slow)
-    for name, case in itertools.product(PLANNERS, WIDE)
+    for name, case in itertools.product(PLANNERS_OF_LISTED_MODELS, WIDE)
 ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from models import best_value, start, tables
+from problem_names import PLANNERS_OF_LISTED_MODELS
 from test_beta import EqualRewards, Lift, LoosePopulation
 from test_said import Nap, command
 
@@ -396,7 +397,7 @@ def test_bounds_hold_for_episodes_that_the_horizon_cuts(model):
 # ---------------------------------------------------------------------- planners in files
 
 
-@pytest.mark.parametrize("title", pl.PLANNERS)
+@pytest.mark.parametrize("title", PLANNERS_OF_LISTED_MODELS)
 def test_a_saved_planner_starts_without_choosing_or_solving_again(title, tmp_path, monkeypatch):
     model, path = Lift(), tmp_path / "planner.npz"
     planner = pl.make_planner(title, model, **accepted(title, sims=20, solve_trials=20))
