@@ -23,6 +23,7 @@ LAYERS = (
     ("checking", "formats"),
     ("problems", "planners"),
     ("worlds",),
+    ("analysis",),
     ("experiments",),
     ("views",),
     ("environments", "testing"),
@@ -33,6 +34,7 @@ FORBIDDEN = {
     "formats": {"compile.abi", "checking", "mdp", "beliefs"},
     "planners": {"problems", "formats"},
     "worlds": {"planners"},
+    "analysis": {"problems", "formats"},
 }
 
 

@@ -70,6 +70,14 @@ class ExactBelief(Belief):
             raise self._impossible(x, a, y, o, arrived=arrived)
         self._maps = self.view.maps(self._buffer.next[j])
 
+    def _advance_maps(self, x: Words, a: int, y: Words, o: int) -> None:
+        """The step without Bayes' rule: the maps move on, and the probabilities of θ₀ stay."""
+        _, k, e = self._outcomes(self._state(x), a)
+        j, _ = find_outcome(self._buffer, k, e, y, o)
+        if j < 0:
+            raise self._impossible(x, a, y, o, arrived=False)
+        self._maps = self.view.maps(self._buffer.next[j])
+
     def recover(self) -> None:
         """Continue after an impossible step: mix each block half and half with its prior. The maps stay."""
         self._probabilities = (self._probabilities + self.view.table.prior) / 2

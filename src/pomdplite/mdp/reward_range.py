@@ -1,13 +1,14 @@
 """The smallest and the largest reward, by which constants of searches and bounds are scaled."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from pomdplite.mdp import memory
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.distinct_steps import STEPS
-from pomdplite.mdp.reachable import explore
+from pomdplite.mdp.reachable import Reachable, explore
 from pomdplite.mdp.real.sampled_rewards import sampled_reward_range
 from pomdplite.model.compiled import KernelView
 
@@ -50,3 +51,30 @@ def reward_spread(view: KernelView, *, deadline: Deadline = NO_DEADLINE) -> floa
     """How far rewards lie apart; if they are all equal, as costs of steps are, how far from the 0 after the end."""
     low, high = reward_range(view, deadline=deadline)
     return high - low if high > low else abs(high)
+
+
+class RewardScale(NamedTuple):
+    """The affine map that takes the rewards of a model to [0, 1], as the paper's analysis assumes them.
+
+    After the end of an episode the reward is 0. If episodes end, 0 is therefore one of the rewards.
+    """
+
+    low: float
+    high: float
+
+    @property
+    def unit(self) -> float:
+        """The range of rewards: a difference of 1 between scaled values, in the model's own units."""
+        return self.high - self.low
+
+
+def reward_scale(reachable: Reachable) -> RewardScale:
+    """The scale of all rewards in a graph; rewards that never differ keep their unit."""
+    distinct, rewards = reachable.distinct, [0.0] if 0 in reachable.graph.next else []
+    for r in range(reachable.distinct_count):
+        block = int(distinct.component[r])
+        first, last = reachable.view.table.offsets[block : block + 2]
+        found = distinct.pool[distinct.at[r] : distinct.at[r] + last - first]
+        rewards += [float(found.min()), float(found.max())]
+    low, high = min(rewards), max(rewards)
+    return RewardScale(low, high if high > low else low + 1.0)

@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pomdplite.beliefs import PARTICLES, initial_belief
-from pomdplite.errors import TooLargeError, UsageError
+from pomdplite.beliefs import PARTICLES, ExactBelief, initial_belief
+from pomdplite.compile.jit import Words
+from pomdplite.errors import TooLargeError, UnsuitableError, UsageError
 from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadline
 from pomdplite.mdp.counts.bonuses import BonusRule, expected_change
 from pomdplite.mdp.counts.solver import CountsSolver
@@ -28,7 +29,7 @@ from pomdplite.mdp.grid.points import PointValues
 from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
-from pomdplite.mdp.reward_range import reward_spread
+from pomdplite.mdp.reward_range import reward_scale, reward_spread
 from pomdplite.mdp.search.drawn.solver import WideningSolver
 from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
@@ -75,6 +76,9 @@ class PomdpLite(Planner):
     limit         most states of the exact solver
     solve_time    seconds that preparing, and each solution of the exact solver, may take; TooLargeError if it needs
                   longer, and "auto" then searches instead
+    known         ε of the paper's analysis, a share of the range of rewards: the belief is not updated for a known
+                  (s, a), one whose bonus is below ε(1 − γ) (the paper's definition of sample complexity). By default
+                  every step updates it. Needs the exact solver
     """
 
     title: ClassVar[str] = "pomdp-lite"
@@ -95,8 +99,11 @@ class PomdpLite(Planner):
         tolerance: float = TOLERANCE,
         limit: int = STATE_LIMIT,
         solve_time: float = SOLVE_SECONDS,
+        known: float | None = None,
     ) -> None:
         super().__init__(model, solve_time)
+        if known is not None and not 0 < known < 1:
+            raise UsageError(f"known must be between 0 and 1, a share of the range of rewards, not {known!r}.")
         if beta is not None and (beta != AUTO if isinstance(beta, str) else not 0 <= beta < math.inf):
             raise UsageError(f'beta must be a number of at least 0, or "{AUTO}", not {beta!r}.')
         if solver not in SOLVERS:
@@ -114,6 +121,8 @@ class PomdpLite(Planner):
             raise UsageError(f"search_depth must be at least 1, not {search_depth!r}.")
         self.solver_name, self.time, self.sims, self.search_depth = solver, time, sims, search_depth
         self.particles, self.tolerance, self.limit = particles, tolerance, limit
+        self.known = known
+        self._known_bonus = 0.0  # below which (s, a) is known
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -122,7 +131,7 @@ class PomdpLite(Planner):
             "beta": AUTO if self.beta is None else self.beta, "solver": self.solver_name, "time": self.time,
             "sims": self.sims, "search_depth": self.search_depth,
             "particles": self.particles, "tolerance": self.tolerance, "limit": self.limit,
-            "solve_time": self.solve_time,
+            "solve_time": self.solve_time, "known": self.known,
         }  # fmt: skip
 
     @property
@@ -151,8 +160,29 @@ class PomdpLite(Planner):
             if isinstance(self.solver, GridSolver):
                 self._solve_grid(self.solver)
         self.deterministic = isinstance(self.solver, ExactSolver)
+        if self.known is not None:
+            self._known_bonus = self._bonus_of_known(self.known)
         if isinstance(self.solver, UctSolver | WideningSolver):
             self.solver.warm_up(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
+
+    def _bonus_of_known(self, epsilon: float) -> float:
+        """ε(1 − γ), in units of reward."""
+        if not isinstance(self.solver, ExactSolver):
+            raise UnsuitableError(f"{self.model.name}: known={epsilon:g} needs the exact solver, which is not in use.")
+        if self.discount >= 1:
+            raise UnsuitableError(f"{self.model.name}: known={epsilon:g} needs a discount below 1.")
+        return epsilon * (1 - self.discount) * reward_scale(self.solver.reachable).unit
+
+    def _advance(self, a: int, y: Words, o: int) -> None:
+        if self.known is None:
+            super()._advance(a, y, o)
+            return
+        assert isinstance(self.belief, ExactBelief) and self.beta is not None
+        if self.beta * self.belief.expected_change(self.state, a) < self._known_bonus:
+            self.belief._advance_maps(self._x, a, y, o)
+            self._x = y.copy()
+        else:
+            super()._advance(a, y, o)
 
     @property
     def choices(self) -> tuple[str, ...]:
