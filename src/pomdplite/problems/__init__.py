@@ -10,6 +10,7 @@ from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.intersection.rules import Intersection
 from pomdplite.problems.light_dark.bins import LightDarkBins
 from pomdplite.problems.light_dark.rules import LightDark
+from pomdplite.problems.maze import Maze
 from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.registry import PROBLEMS, ProblemEntry, is_own, make_model
 from pomdplite.problems.rocksample.rules import RockSample
@@ -31,6 +32,7 @@ __all__ = [
     "Kitchen",
     "LightDark",
     "LightDarkBins",
+    "Maze",
     "Pendulum",
     "ProblemEntry",
     "RockSample",

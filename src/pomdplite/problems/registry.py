@@ -20,6 +20,7 @@ from pomdplite.problems.grasp.rules import Grasp
 from pomdplite.problems.intersection.rules import Intersection
 from pomdplite.problems.light_dark.bins import LightDarkBins
 from pomdplite.problems.light_dark.rules import LightDark
+from pomdplite.problems.maze import Maze
 from pomdplite.problems.pendulum import Pendulum
 from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
@@ -58,6 +59,7 @@ def _kitchen_maker(recipes: int) -> Callable[[], Model]:
 
 PROBLEMS: dict[str, ProblemEntry] = {
     "tiger": ProblemEntry(Tiger, "one-shot Tiger: listen at two doors, open the one without the tiger"),
+    "maze": ProblemEntry(Maze, "find the way through two walls with hidden doors; nothing is left to chance"),
     "light-dark": ProblemEntry(LightDark, "1-D Light-Dark: read the position near the light, then stop at 0"),
     "light-dark-bins": ProblemEntry(LightDarkBins, "1-D Light-Dark with readings in bins, instead of real numbers"),
     "pendulum": ProblemEntry(Pendulum, "swing up a pendulum of unknown mass, with noise, and hold it there"),

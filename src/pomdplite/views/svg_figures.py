@@ -1,8 +1,6 @@
 """Draws the panels of a report as SVG: small enough to be legible one below the other on a phone."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pomdplite.views.figures import (
     RETURN_LABEL,
@@ -15,23 +13,11 @@ from pomdplite.views.figures import (
     shortened,
 )
 from pomdplite.views.palette import Palette
-from pomdplite.views.svg import Canvas, Scale, tick_text
+from pomdplite.views.svg import Canvas, Scale
+from pomdplite.views.svg_axes import BOTTOM, HEIGHT, LETTER, TOP, WIDTH, PlotArea, draw_x_axis, draw_y_axis
 
-_WIDTH, _HEIGHT = 360.0, 250.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 12.0, 10.0, 40.0  # margins around the axes
-_LETTER = 6.6  # generous width of a letter in a label
 _DASHES = ("", " dash1", " dash2", " dash3")
 _REFERENCE = " reference"
-
-
-@dataclass(frozen=True)
-class _Axes:
-    """The area inside the axes."""
-
-    left: float = _LEFT
-    right: float = _WIDTH - _RIGHT
-    top: float = _TOP
-    bottom: float = _HEIGHT - _BOTTOM
 
 
 def draw(panel: Panel, palette: Palette) -> str:
@@ -77,13 +63,13 @@ def _dash(number: int) -> str:
 
 
 def _draw_returns(panel: ReturnPanel, palette: Palette) -> str:
-    canvas, axes = Canvas(_WIDTH, _HEIGHT, panel.description), _Axes()
+    canvas, axes = Canvas(WIDTH, HEIGHT, panel.description), PlotArea()
     points = panel.points
     x = Scale([p.x for p in points], axes.left, axes.right, log=panel.log_x, pad=0.05 if panel.bands else 0.06)
     ends = [v for p in points for v in (p.low, p.high)] + [reference.mean for reference in panel.references]
     y = Scale(ends, axes.bottom, axes.top)
-    _draw_y_axis(canvas, y, axes)
-    _draw_x_axis(canvas, x, panel.ticks or x.ticks(), panel.x_label, axes, grid=False)
+    draw_y_axis(canvas, y, RETURN_LABEL, axes)
+    draw_x_axis(canvas, x, panel.ticks or x.ticks(), panel.x_label, axes, grid=False)
     for reference in panel.references:
         level = y(reference.mean)
         canvas.line(axes.left, level, axes.right, level, f"curve {_colour(palette, reference.planner)}{_REFERENCE}")
@@ -104,10 +90,10 @@ def _draw_returns(panel: ReturnPanel, palette: Palette) -> str:
 
 def _draw_histograms(panel: HistogramPanel, palette: Palette) -> str:
     step, tallest = 30.0, 22.0
-    axes = _Axes(left=_label_width(panel.rows), bottom=_TOP + step * len(panel.rows))
-    canvas = Canvas(_WIDTH, axes.bottom + _BOTTOM, panel.description)
+    axes = PlotArea(left=_label_width(panel.rows), bottom=TOP + step * len(panel.rows))
+    canvas = Canvas(WIDTH, axes.bottom + BOTTOM, panel.description)
     x = Scale([float(panel.edges[0]), float(panel.edges[-1])], axes.left, axes.right, pad=0.03)
-    _draw_x_axis(canvas, x, x.ticks(5), panel.x_label, axes)
+    draw_x_axis(canvas, x, x.ticks(5), panel.x_label, axes)
     for i, row in enumerate(panel.rows):
         base = axes.top + step * (i + 1) - 4
         _draw_row_label(canvas, row.label, axes, base - 3)
@@ -124,12 +110,12 @@ def _draw_histograms(panel: HistogramPanel, palette: Palette) -> str:
 
 def _draw_intervals(panel: IntervalPanel, palette: Palette) -> str:
     step, p_width, heading = 22.0, 58.0, 12.0
-    axes = _Axes(_label_width(panel.rows), _WIDTH - p_width, _TOP + heading, _TOP + heading + step * len(panel.rows))
-    canvas = Canvas(_WIDTH, axes.bottom + _BOTTOM, panel.description)
+    axes = PlotArea(_label_width(panel.rows), WIDTH - p_width, TOP + heading, TOP + heading + step * len(panel.rows))
+    canvas = Canvas(WIDTH, axes.bottom + BOTTOM, panel.description)
     x = Scale([0.0, *(v for row in panel.rows for v in (row.low, row.high))], axes.left, axes.right)
-    _draw_x_axis(canvas, x, x.ticks(4), panel.x_label, axes)
+    draw_x_axis(canvas, x, x.ticks(4), panel.x_label, axes)
     canvas.line(x(0), axes.top, x(0), axes.bottom, "zero")
-    canvas.text(_WIDTH - 4, _TOP + 4, "corrected p", "tick", anchor="end")
+    canvas.text(WIDTH - 4, TOP + 4, "corrected p", "tick", anchor="end")
     for i, row in enumerate(panel.rows):
         y, colour = axes.top + step * (i + 0.5), _colour(palette, row.planner)
         _draw_row_label(canvas, row.label, axes, y + 4)
@@ -137,39 +123,14 @@ def _draw_intervals(panel: IntervalPanel, palette: Palette) -> str:
         hollow = " hollow" if row.hollow else ""
         canvas.marker(x(row.mean), y, palette.number(row.planner), f"mark {colour}{hollow}", row.tooltip)
         if row.p is not None:
-            canvas.text(_WIDTH - 4, y + 4, "< 0.001" if row.p < 0.001 else f"{row.p:.3f}", "tick", anchor="end")
+            canvas.text(WIDTH - 4, y + 4, "< 0.001" if row.p < 0.001 else f"{row.p:.3f}", "tick", anchor="end")
     return canvas.svg()
 
 
-def _draw_y_axis(canvas: Canvas, y: Scale, axes: _Axes) -> None:
-    for value in y.ticks(5):
-        canvas.line(axes.left, y(value), axes.right, y(value), "grid")
-        canvas.text(axes.left - 6, y(value) + 4, tick_text(value), "tick", anchor="end")
-    canvas.vertical_text(12, (axes.top + axes.bottom) / 2, RETURN_LABEL, "label")
-
-
-def _draw_x_axis(
-    canvas: Canvas, x: Scale, ticks: Sequence[float], label: str, axes: _Axes, *, grid: bool = True
-) -> None:
-    """The axis with its label and ticks; a tick label that would touch the previous one is left out."""
-    canvas.line(axes.left, axes.bottom, axes.right, axes.bottom, "axis")
-    free = -math.inf
-    for value in ticks:
-        canvas.line(x(value), axes.top if grid else axes.bottom - 4, x(value), axes.bottom, "grid")
-        text = tick_text(value)
-        half = _LETTER * len(text) / 2
-        if x(value) - half >= free:
-            canvas.text(x(value), axes.bottom + 15, text, "tick", anchor="middle")
-            free = x(value) + half + 5
-    half = _LETTER * len(label) / 2
-    middle = max(half, min((axes.left + axes.right) / 2, canvas.width - half))
-    canvas.text(middle, axes.bottom + 33, label, "label", anchor="middle")
-
-
 def _label_width(rows: Sequence[IntervalRow] | Sequence[HistogramRow]) -> float:
-    return 14 + _LETTER * max(len(shortened(row.label)) for row in rows)
+    return 14 + LETTER * max(len(shortened(row.label)) for row in rows)
 
 
-def _draw_row_label(canvas: Canvas, label: str, axes: _Axes, y: float) -> None:
+def _draw_row_label(canvas: Canvas, label: str, axes: PlotArea, y: float) -> None:
     text = shortened(label)
     canvas.text(axes.left - 8, y, text, "row", anchor="end", tooltip="" if text == label else label)
