@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pomdplite.compile.jit import Floats, Ints
-from pomdplite.errors import UnsuitableError, UsageError
+from pomdplite.errors import TooLargeError, UnsuitableError, UsageError
 from pomdplite.mdp.distinct_steps import ALL, StepValues, allocate_step_values, evaluate_steps
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.reachable import Reachable
@@ -94,7 +94,13 @@ def exact_graph(planner: PomdpLite) -> Reachable:
     """The graph of a planner with the exact solver; it is reset if that has not been done."""
     if not isinstance(planner, PomdpLite):
         raise UsageError(f"the analysis takes a PomdpLite planner, not {type(planner).__name__}.")
-    planner.prepare()
+    try:
+        planner.prepare()
+    except TooLargeError as error:
+        cause = error.reason.split(". ")[0].removeprefix(f"{planner.model.name}: ")
+        raise TooLargeError(
+            f"{planner.model.name}: the analysis, which lists every state, is for smaller models: {cause}."
+        ) from None
     if not hasattr(planner, "_x"):
         planner.reset()
     if not isinstance(planner.solver, ExactSolver):

@@ -20,6 +20,7 @@ from pomdplite.cli.report import report
 from pomdplite.cli.run import run
 from pomdplite.cli.show import show
 from pomdplite.cli.solve import solve
+from pomdplite.cli.theory import theory
 from pomdplite.cli.tune import tune
 from pomdplite.cli.watch import watch
 from pomdplite.compile.interrupts import raise_on
@@ -30,7 +31,7 @@ _READER_GONE = 141  # and a pipe whose reader has gone
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 app.command("list")(list_)
-for command in (show, check, run, compare, solve, watch, bench, report, tune, export):
+for command in (show, check, run, compare, solve, watch, bench, report, tune, theory, export):
     app.command()(command)
 
 

@@ -13,9 +13,8 @@ class Scale:
     """Maps numbers to positions between `start` and `end` on the canvas."""
 
     def __init__(self, values: Sequence[float], start: float, end: float, *, log: bool = False, pad: float = 0.05):
-        low, high = min(values), max(values)
         self.log = log
-        a, b = (math.log10(low), math.log10(high)) if log else (low, high)
+        a, b = self._at(min(values)), self._at(max(values))
         if b - a < 1e-12 * max(1.0, abs(a), abs(b)):
             a, b = a - 0.5, b + 0.5
         margin = pad * (b - a)
@@ -23,8 +22,11 @@ class Scale:
 
     def __call__(self, value: float) -> float:
         """The position of a number."""
-        at = math.log10(value) if self.log else value
-        return self._start + (at - self._low) / (self._high - self._low) * (self._end - self._start)
+        return self._start + (self._at(value) - self._low) / (self._high - self._low) * (self._end - self._start)
+
+    def _at(self, value: float) -> float:
+        """Where a number is on the scale, whatever its place on the canvas."""
+        return math.log10(value) if self.log else value
 
     def ticks(self, most: int = 6) -> list[float]:
         """Round numbers within the scale."""
@@ -38,6 +40,26 @@ class Scale:
         step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * (1 - 1e-9))
         first, last = math.ceil(self._low / step), math.floor(self._high / step)
         return [k * step for k in range(first, last + 1)]
+
+
+class SignedLogScale(Scale):
+    """A logarithmic scale in both directions from 0, around which it is linear: asinh(value / width)."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float, *, width: float) -> None:
+        self.width = width
+        super().__init__(values, start, end)
+
+    def _at(self, value: float) -> float:
+        return math.asinh(value / self.width)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """0 and powers of ten on either side."""
+        ends = [self.width * math.sinh(end) for end in (self._low, self._high)]
+        largest = max(map(abs, ends))
+        powers = range(math.ceil(math.log10(self.width)), math.floor(math.log10(max(largest, self.width))) + 1)
+        both = [sign * 10.0**k for k in powers for sign in (-1, 1) if ends[0] <= sign * 10.0**k <= ends[1]]
+        both = [v for v in both if round(math.log10(abs(v))) % (1 + len(both) // (most + 1)) == 0]
+        return sorted([0.0, *both]) if ends[0] <= 0 <= ends[1] else sorted(both)
 
 
 def tick_text(value: float) -> str:

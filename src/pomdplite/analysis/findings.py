@@ -1,0 +1,111 @@
+"""Everything that the analysis says about one model and planner: what `pomdplite theory` shows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pomdplite.analysis.frozen import exact_graph, frozen_mdp
+from pomdplite.analysis.known import KnownMdp, known_set_of
+from pomdplite.analysis.optimism import Optimism, optimal_bounds, optimal_planner, optimistic_beta, paper_beta
+from pomdplite.analysis.sample_complexity import SampleComplexity, complexity_of
+from pomdplite.analysis.suboptimal import SuboptimalSteps, suboptimal_steps
+from pomdplite.mdp.reward_range import reward_scale
+from pomdplite.planners.pomdp_lite import PomdpLite
+
+_SHOWN = 4  # pairs whose bonus is shown
+_VISITS = 40  # that are shown
+_BETAS = 25  # for which Ṽ is compared with V*
+_BELOW = 10.0  # times smaller than the planner's β is where these begin
+
+
+@dataclass(frozen=True)
+class PairBonus:
+    """The bonus of (s, a) by the number of visits, in the model's units once multiplied by β."""
+
+    label: str
+    complexity: SampleComplexity
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The analysis of one model, with one planner at its prior and along simulated histories."""
+
+    model: str
+    beta: float  # the planner's
+    unit: float  # the range of rewards
+    gamma: float
+    states: int
+    pairs: int  # (s, a)
+    known: int  # of them at the prior
+    accuracy: float  # the largest Ṽ^π − V^π_{M_K} at the prior, as a share of the range of rewards
+    optimistic_beta: float
+    paper_beta: float
+    bonuses: tuple[PairBonus, ...]  # of some pairs
+    optimism: tuple[Optimism, ...]  # at the prior, by β
+    history: SuboptimalSteps
+
+    @property
+    def epsilon(self) -> float:
+        """ε, a share of the range of rewards."""
+        return self.history.epsilon
+
+    @property
+    def threshold(self) -> float:
+        """ε(1 − γ), the bonus below which a pair is known, in the model's units."""
+        return self.epsilon * (1 - self.gamma) * self.unit
+
+
+def findings(planner: PomdpLite, epsilon: float, *, episodes: int = 10, seed: int = 0, delta: float = 0.05) -> Findings:
+    """Analyse a planner's model: at the prior, and along so many simulated episodes."""
+    history = suboptimal_steps(planner, epsilon, episodes=episodes, seed=seed, delta=delta)
+    planner.reset()
+    reachable, mdp = exact_graph(planner), frozen_mdp(planner)
+    inside = known_set_of(mdp, epsilon)
+    return Findings(
+        model=planner.model.name,
+        beta=mdp.beta,
+        unit=mdp.scale.unit,
+        gamma=mdp.gamma,
+        states=reachable.states - 1,
+        pairs=inside.pairs,
+        known=len(inside),
+        accuracy=KnownMdp(inside).accuracy,
+        optimistic_beta=optimistic_beta(planner),
+        paper_beta=paper_beta(planner),
+        bonuses=_bonuses(planner, epsilon),
+        optimism=_optimism_by_beta(planner),
+        history=history,
+    )
+
+
+def _bonuses(planner: PomdpLite, epsilon: float) -> tuple[PairBonus, ...]:
+    """The pairs with the largest and the smallest bonus at the prior, and some between, each bonus once."""
+    mdp, reachable = frozen_mdp(planner, 1.0), exact_graph(planner)
+    informative = np.flatnonzero(mdp.bonus > 1e-9)[::-1]  # from the initial state on, which is the last
+    _, first = np.unique(np.round(-mdp.bonus[informative], 9), return_index=True)
+    chosen = (
+        informative[first][np.unique(np.linspace(0, len(first) - 1, _SHOWN).round().astype(int))] if len(first) else []
+    )
+    unit, table, found = reward_scale(reachable).unit, reachable.view.table, []
+    assert planner.beta is not None
+    threshold = epsilon * (1 - planner.discount) * unit / planner.beta if planner.beta > 0 else np.inf
+    for pair in chosen:
+        step = int(reachable.graph.step[pair])
+        block = int(reachable.distinct.component[step])
+        prior = table.prior[table.offsets[block] : table.offsets[block + 1]]
+        where = reachable.view.describe(reachable.graph.states[mdp.owner[pair]])
+        label = f"{reachable.view.model.actions[reachable.graph.action[pair]]}, {where}"
+        found.append(PairBonus(label, complexity_of(prior, reachable.likelihood(step)[1], threshold, _VISITS)))
+    return tuple(found)
+
+
+def _optimism_by_beta(planner: PomdpLite) -> tuple[Optimism, ...]:
+    """Ṽ and V* at the prior, from a β below the planner's own to the paper's."""
+    best = optimal_bounds(optimal_planner(planner))
+    assert planner.beta is not None
+    low = min(planner.beta or np.inf, optimistic_beta(planner)) / _BELOW
+    found = []
+    for beta in np.geomspace(low, paper_beta(planner), _BETAS):
+        mdp = frozen_mdp(planner, float(beta))
+        found.append(Optimism(mdp.beta, float(mdp.values[mdp.state]), best, mdp.scale.unit))
+    return tuple(found)

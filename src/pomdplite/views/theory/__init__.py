@@ -1,0 +1,1 @@
+"""Views of the paper's analysis: what its figures show, and how they are drawn."""
