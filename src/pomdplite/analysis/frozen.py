@@ -19,8 +19,8 @@ from pomdplite.mdp.distinct_steps import ALL, StepValues, allocate_step_values, 
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.reachable import Reachable
 from pomdplite.mdp.reward_range import RewardScale, reward_scale
+from pomdplite.mdp.solution import TIE
 from pomdplite.mdp.value_iteration import ValueIteration
-from pomdplite.planners.decision import TIE
 from pomdplite.planners.pomdp_lite import PomdpLite
 
 _TOLERANCE = 1e-9  # of a value, in units of reward

@@ -69,7 +69,7 @@ def prior_and_likelihood(model: Model, s: Any, a: Any) -> tuple[Floats, Floats]:
             f"{view.real or 'hidden values with a distribution'}."
         )
     belief = exact_belief(view)
-    b, _, e = belief._outcomes_under_belief(s, a)
+    _, b, _, e = belief._outcomes_under_belief(s, a)
     return b.copy(), belief._buffer.likelihood[:e, : len(b)].copy()
 
 

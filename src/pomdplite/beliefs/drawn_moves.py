@@ -39,7 +39,7 @@ class Weighed(NamedTuple):
     last: Floats  # [particle] log P(last step | θ)
 
 
-class Chain(NamedTuple):
+class MarkovChain(NamedTuple):
     """What moves leave unchanged, prior · P(earlier steps | θ) · P(last step | θ)^power, and what they propose."""
 
     table: DistributionTable
@@ -56,15 +56,15 @@ class Chain(NamedTuple):
 
 def make_chain(
     hidden: Distributed, factor: Floats, earlier: History, last: History, power: float = 1.0, octaves: int = 0
-) -> Chain:
+) -> MarkovChain:
     """A chain with its scratch space."""
     d, proposal = hidden.table.continuous, np.zeros((1, hidden.words), np.uint64)
-    return Chain(hidden.table, earlier, last, power, factor, octaves, np.zeros(d), np.zeros((2, d)), proposal)
+    return MarkovChain(hidden.table, earlier, last, power, factor, octaves, np.zeros(d), np.zeros((2, d)), proposal)
 
 
 def adapted_chain(
     view: KernelView, theta: Words, weights: Floats, earlier: History, last: History, power: float = 1.0
-) -> Chain:
+) -> MarkovChain:
     """A chain whose proposals fit these particles; if they are copies of a few, of every scale up to the prior's."""
     hidden = view.model.hidden
     if not collapsed(hidden, theta):
@@ -101,7 +101,9 @@ def _proposal_factor(table: DistributionTable, theta: Words, weights: Floats) ->
 
 
 @kernel
-def move_drawn(model: KernelModel, chain: Chain, particles: Weighed, sweeps: int, stream: Words, out: Outcomes) -> int:
+def move_drawn(
+    model: KernelModel, chain: MarkovChain, particles: Weighed, sweeps: int, stream: Words, out: Outcomes
+) -> int:
     """Move every particle this many times; the number of changes."""
     changed = 0
     for i in range(particles.theta.shape[0]):
@@ -111,7 +113,7 @@ def move_drawn(model: KernelModel, chain: Chain, particles: Weighed, sweeps: int
 
 
 @inner
-def _move_one(model: KernelModel, chain: Chain, particles: Weighed, i: int, stream: Words, out: Outcomes) -> int:
+def _move_one(model: KernelModel, chain: MarkovChain, particles: Weighed, i: int, stream: Words, out: Outcomes) -> int:
     prior_ratio = _propose(chain, particles.theta, i, stream)
     last = history_log_probability(model, chain.last, chain.theta, 0, out)
     present = _tempered(chain.power, particles.earlier[i], particles.last[i])
@@ -142,7 +144,7 @@ def _tempered(power: float, earlier: float, last: float) -> float:
 
 
 @inlined
-def _propose(chain: Chain, theta: Words, i: int, stream: Words) -> float:
+def _propose(chain: MarkovChain, theta: Words, i: int, stream: Words) -> float:
     """Write a proposal for theta[i] into chain.theta: the logarithm of (prior · chance to be proposed) over θ's own.
 
     A listed number is proposed as likely as it is under its prior, so that these cancel.
