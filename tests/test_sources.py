@@ -175,12 +175,12 @@ def test_a_worker_without_the_models_file_is_an_error_and_not_a_result():
 
 def test_a_missing_policy_file_is_not_stored_as_a_result(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    cells = [{"problems": ["tiger"], "planners": ["sarsop"], "sarsop": {"policy": "tiger.policy"}}]
+    cells = [{"problems": ["tiger"], "planners": ["sarsop"], "sarsop": {"policy": "tiger.npz"}}]
     with_policy = pl.Study("t", cells=cells, episodes=2)
-    with pytest.raises(pl.UsageError, match=r"no planner file tiger\.policy"):
+    with pytest.raises(pl.UsageError, match=r"no planner file tiger\.npz"):
         with_policy.run("s.db", workers=1)
     assert pl.Results.read("s.db").cells[0].reason is None
-    pl.Sarsop(make_model("tiger"), solve_trials=5).save("tiger.policy")
+    pl.Sarsop(make_model("tiger"), solve_trials=5).save("tiger.npz")
     assert with_policy.run("s.db", workers=1).missing == 0
 
 
