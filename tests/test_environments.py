@@ -1,6 +1,8 @@
 """Models as Gymnasium environments: Gymnasium's own checks, the episodes of the model's world, and one kernel for many."""
 
+import copy
 import math
+import pickle
 import sys
 import warnings
 
@@ -490,6 +492,10 @@ def test_what_is_no_environment_is_refused_in_a_sentence(monkeypatch):
         (lambda: pl.to_gymnasium("tigger"), "no problem 'tigger'"),
         (lambda: pl.to_gymnasium(pl.Tiger(), render_mode="human"), "no render_mode 'human'; there are rgb_array, ansi"),
         (lambda: pl.to_gymnasium(pl.Tiger(), illegal_reward=math.nan), "illegal_reward must be a finite number"),
+        (
+            lambda: pl.to_gymnasium(pl.Tiger(), illegal_reward="much"),
+            "illegal_reward must be a finite number, not 'much'",
+        ),
         (lambda: pl.to_gymnasium(Finished()), "Finished: the initial state is terminal"),
         (lambda: pl.to_gymnasium_vector(pl.Tiger(), 0), "num_envs must be an integer of at least 1, not 0"),
         (lambda: pl.to_gymnasium_vector(pl.Tiger(), 2).reset(seed=[1]), "one seed for each of 2 environments, not 1"),
@@ -509,6 +515,17 @@ def test_what_is_no_environment_is_refused_in_a_sentence(monkeypatch):
     for missing in (lambda: pl.to_gymnasium("tiger"), lambda: pl.to_gymnasium_vector("tiger", 2), pl.register_envs):
         with pytest.raises(pl.PomdpLiteError, match=r"pip install 'pomdplite\[gymnasium\]'"):
             missing()
+
+
+def test_copies_are_new_environments_with_functions_of_their_own():
+    """A kernel would call functions by addresses that mean nothing in another process."""
+    for env in (pl.to_gymnasium(pl.Tiger(), belief=True), pl.to_gymnasium_vector(pl.Tiger(), 2, belief=True)):
+        env.reset(seed=1)
+        for other in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
+            with pytest.raises(pl.UsageError, match="call reset"):
+                other.step([0, 0] if hasattr(env, "num_envs") else 0)
+            assert other._play._batch._view is other.model.compiled_form.kernel_view() is not env._play._batch._view
+            assert same(other.reset(seed=1), env.reset(seed=1))
 
 
 # ---------------------------------------------------------------------- pictures, names

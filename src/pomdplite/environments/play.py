@@ -1,5 +1,6 @@
 """What an environment plays and shows: episodes side by side, and the observations of their agents."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ class Play:
         self, model: Model | str, count: int, *, belief: bool, tracked: bool, illegal_reward: float | None
     ) -> None:
         self.model = _checked_model(model)
-        if illegal_reward is not None and not np.isfinite(illegal_reward):
+        number = isinstance(illegal_reward, (int, float, np.number)) and not isinstance(illegal_reward, bool)
+        if illegal_reward is not None and not (number and math.isfinite(illegal_reward)):
             raise UsageError(f"illegal_reward must be a finite number, not {shown(illegal_reward)}.")
         self._batch = ModelBatch(self.model, count, illegal_reward)
         self.episodes = self._batch.episodes

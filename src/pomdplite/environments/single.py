@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import EzPickle
 
 from pomdplite.environments.play import HIDDEN, MASK, Play
 from pomdplite.environments.spaces import LegalActions
@@ -18,11 +19,13 @@ _PICTURE, _TEXT = "rgb_array", "ansi"
 _INCHES = (6.0, 5.0)
 
 
-class ModelEnv(gymnasium.Env):  # type: ignore[misc]
+class ModelEnv(gymnasium.Env, EzPickle):  # type: ignore[misc]
     """A model as an environment; `to_gymnasium` describes its arguments.
 
     reset(seed=s) starts episode 0 of seed s, and each reset without a seed the next one: hidden values and noise are
     those of evaluate(…, seed=s). reset(options={"episode": k}) starts episode k.
+
+    A copy or pickle is a new environment of the model, to be reset: compiled functions belong to one process.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [_PICTURE, _TEXT], "render_fps": 2}
@@ -39,6 +42,7 @@ class ModelEnv(gymnasium.Env):  # type: ignore[misc]
             raise UsageError(f"no render_mode {render_mode!r}; there are {', '.join(self.metadata['render_modes'])}.")
         if render_mode == _PICTURE:
             require_matplotlib()
+        EzPickle.__init__(self, model, belief=belief, illegal_reward=illegal_reward, render_mode=render_mode)
         self.render_mode = render_mode
         tracked = render_mode is not None
         self._play = Play(model, 1, belief=belief, tracked=tracked, illegal_reward=illegal_reward)

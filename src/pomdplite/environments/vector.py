@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import EzPickle
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -14,7 +15,7 @@ from pomdplite.errors import UsageError, shown
 from pomdplite.model.model import Model
 
 
-class ModelVectorEnv(VectorEnv):  # type: ignore[misc]
+class ModelVectorEnv(VectorEnv, EzPickle):  # type: ignore[misc]
     """A model as several environments; `to_gymnasium_vector` describes its arguments.
 
     reset(seed=s) gives environment i the seed s + i, and reset(seed=[…]) each its own.
@@ -27,6 +28,7 @@ class ModelVectorEnv(VectorEnv):  # type: ignore[misc]
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise UsageError(f"num_envs must be an integer of at least 1, not {shown(num_envs)}.")
+        EzPickle.__init__(self, model, num_envs, belief=belief, illegal_reward=illegal_reward)
         self.num_envs = int(num_envs)
         self._play = Play(model, self.num_envs, belief=belief, tracked=False, illegal_reward=illegal_reward)
         self.model = self._play.model
