@@ -340,5 +340,5 @@ def test_one_hidden_variable_is_a_list_of_states_with_an_end():
 def test_a_network_too_large_to_multiply_out_is_refused_with_what_changes_by_chance(monkeypatch):
     monkeypatch.setattr("pomdplite.formats.flatten._MOST_STATES", 2)
     moves = [table("x_1", "act x_0", ("* - -", "identity")), table("u_1", "u_0", ("- -", "0.9 0.1 0.1 0.9")), STAY[2]]
-    with pytest.raises(pl.TooLargeError, match=r"multiplied out since u changes by chance after go in here\."):
+    with pytest.raises(pl.TooLargeError, match=r"multiplied out since u changes by chance after look in here\."):
         two(table("z", "u_1", ("- -", "0.9 0.1 0.2 0.8")), transition=moves)

@@ -80,7 +80,7 @@ class _PomdpReader:
             if name not in self.preamble:
                 FilePlace(file, 1).refuse(f"the file has no {name}:")
         self.names = {kind: self._names(kind) for kind in ("states", "actions", "observations")}
-        self.numbers = {kind: {n: i for i, n in enumerate(names)} for kind, names in self.names.items()}
+        self.numbers = {kind: _numbers(names) for kind, names in self.names.items()}
         s, a, o = (len(self.names[kind]) for kind in ("states", "actions", "observations"))
         self.start = self._start(self.preamble.get("start"), s)
         self.transition = ProbabilityTable("the transition probabilities", (a, s, s), file)
@@ -247,11 +247,10 @@ class _PomdpReader:
 
     def _indices(self, kind: str, words: list[str], lines: Ints) -> Ints:
         """Numbers of states, actions or observations."""
-        known = self.numbers[kind]
-        found = [known.get(word, -2) for word in words]
-        if -2 in found:
+        found = list(map(self.numbers[kind].get, words))
+        if None in found:
             for i, word in enumerate(words):
-                if found[i] == -2:
+                if found[i] is None:
                     found[i] = self._number(kind, word, int(lines[i]))
         return np.array(found, np.int64)
 
@@ -260,12 +259,15 @@ class _PomdpReader:
         return self._number(kind, str(token), token.line) if known is None else known
 
     def _number(self, kind: str, word: str, line: int) -> int:
-        if word == "*":
-            return ANY
         count = len(self.names[kind])
         if word.isdigit() and len(word) < 10 and int(word) < count:
             return int(word)
         FilePlace(self.file, line).refuse(f"{word[:40]!r} is not one of the {count:,} {kind}")
+
+
+def _numbers(names: list[str]) -> dict[str, int]:
+    """The number of each reference to one of several names; a name never begins with a digit."""
+    return {**{str(i): i for i in range(len(names))}, **{name: i for i, name in enumerate(names)}, "*": ANY}
 
 
 def _parts(text: str, letter: str) -> Any:
@@ -280,6 +282,9 @@ def _parts(text: str, letter: str) -> Any:
 
 def _lines_of_statements(text: str, letter: str, count: int) -> Ints:
     """[statement] how many lines below the beginning of a text it begins."""
+    lines = text.count("\n")
+    if lines in (count, count - 1) and text.count(f"\n{letter}") + text.startswith(letter) == count:
+        return np.arange(count)  # one on each line
     begins = [match.start() for match in re.finditer(rf"(?<![\w.*-]){letter}\s*+:", text)]
     if len(begins) != count:  # something else has the name of a statement
         return np.zeros(count, np.int64)

@@ -235,4 +235,4 @@ class _Rules:
 
 def belief(numbers: Floats, place: FilePlace) -> Floats:
     """An initial belief, divided by its sum if it is rounded."""
-    return distributions(numbers, place, "the initial belief")
+    return distributions(numbers, place, lambda: "the initial belief")

@@ -118,8 +118,9 @@ def _edges(matrix: Any, states: Ints) -> tuple[Ints, Ints]:
 
 def _ranges(begins: Ints, lengths: Ints) -> Ints:
     """The numbers begin, begin + 1, … of each range, one range after the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
+    ends: Ints = lengths.cumsum()
+    numbers: Ints = np.arange(ends[-1] if len(ends) else 0) + (begins - (ends - lengths)).repeat(lengths)
+    return numbers
 
 
 def _reached_edges(flat: Flat, classes: Ints, a: int) -> tuple[Ints, Ints]:
@@ -243,27 +244,30 @@ def _assemble(flat: Flat, classes: Ints, place: Ints, numbers: Ints | None) -> F
         f"{max(map(len, members)):,} possible at a time",
         numbers=ListedNumbers(flat.places, place),
     )
+    spans = [(t, np.diff(t.indptr).astype(np.int64), z, np.diff(z.indptr).astype(np.int64))
+             for t, z in zip(flat.transition, flat.sight, strict=True)]  # fmt: skip
     for x in range(count):
         there = np.flatnonzero(place[x] >= 0)
         absent = np.flatnonzero(place[x] < 0)
-        for a in range(len(flat.actions)):
-            lengths = np.diff(flat.transition[a].indptr)[place[x, there]].astype(np.int64)
-            at = _ranges(flat.transition[a].indptr[place[x, there]], lengths)
-            after = flat.transition[a].indices[at]
+        states = place[x, there]
+        stay, certain = np.full(len(absent), x), np.ones(len(absent))
+        for a, (step, step_lengths, sight, sight_lengths) in enumerate(spans):
+            lengths = step_lengths[states]
+            at = _ranges(step.indptr[states], lengths)
+            after = step.indices[at]
             value = np.repeat(there, lengths)
             triples = (
                 np.concatenate([value, absent]),
-                np.concatenate([classes[after], np.full(len(absent), x)]),
-                np.concatenate([flat.transition[a].data[at], np.ones(len(absent))]),
+                np.concatenate([classes[after], stay]),
+                np.concatenate([step.data[at], certain]),
             )
             gain, later = np.zeros(values), np.arange(values)
-            gain[there] = flat.reward[place[x, there], a]
+            gain[there] = flat.reward[states, a]
             if numbers is not None:
                 later[value] = numbers[after]
             found.add_step(x, a, 0, triples, gain, later)
-            sight = flat.sight[a]
-            lengths = np.diff(sight.indptr)[place[x, there]].astype(np.int64)
-            at = _ranges(sight.indptr[place[x, there]], lengths)
+            lengths = sight_lengths[states]
+            at = _ranges(sight.indptr[states], lengths)
             found.add_sight(x, a, 0, (np.repeat(there, lengths), sight.indices[at], sight.data[at]))
     return found
 

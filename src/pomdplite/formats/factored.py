@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pomdplite.compile.jit import Ints
+from pomdplite.compile.jit import Floats, Ints
 from pomdplite.errors import TooLargeError
-from pomdplite.formats.factors import Factor, Restricted, Restriction
+from pomdplite.formats.factors import Branch, Factor, Restricted, Restriction
 from pomdplite.formats.file_model import NONE, Found
 from pomdplite.formats.network import Network, Variable
 from pomdplite.formats.numbering import FactoredNumbers
@@ -39,12 +39,24 @@ class NotFactored(Exception):
 class FactoredStep:
     """What happens in x after an action, for every hidden value."""
 
-    outcomes: list[
-        tuple[Values, list[Restricted]]
-    ]  # next values of observed variables, and factors of their probability
+    outcomes: list[tuple[Values, list[Branch]]]  # next values of observed variables, and factors of their probability
     changes: dict[str, Restricted]  # by hidden variable: the distributions, 0 or 1, of its next value
     rewards: list[list[Restricted]]  # for each reward: one function, or one for each outcome
     matters: set[str]  # hidden variables
+
+
+class Hiddens(NamedTuple):
+    """The joint values of a component."""
+
+    members: list[Variable]
+    shape: tuple[int, ...]
+    each: Ints  # [joint value] its number
+    at: dict[str, Ints]  # by the name of a member before the step: [joint value] its value
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.each)
 
 
 class Factored:
@@ -62,6 +74,12 @@ class Factored:
         self.rewards = [Restriction(f, fixed) for f in net.rewards]
         self.actions, self.names = net.action_values(), net.action_names()
         self.group = {v.name: v.name for v in self.hidden}  # union-find
+        after, seen = {v.after for v in net.states}, {v.name for v in net.observations}
+        self.late = [not after.isdisjoint(f.variables) for f in net.rewards]
+        self.seeing = [f for f in net.rewards if not seen.isdisjoint(f.variables)]
+        self._sights: dict[tuple[int, ...], list[Restricted]] = {}  # by the next x and the action
+        self._kept: dict[int, bool] = {}  # whether a change, by its id, is none
+        self._triples: dict[tuple[int, ...], tuple[Ints, Ints, Floats]] = {}  # Z by component and functions
 
     # ------------------------------------------------------------------ steps
 
@@ -72,41 +90,37 @@ class Factored:
         def where() -> str:
             return f"after {self.names[a]} in {self.net.state_name(self.seen, x) or 'every state'}"
 
-        outcomes: list[tuple[Values, list[Restricted]]] = [({}, [])]
+        outcomes: list[tuple[Values, list[Branch]]] = [({}, [])]
         for variable in self.seen:
-            further: list[tuple[Values, list[Restricted]]] = []
+            further: list[tuple[Values, list[Branch]]] = []
             for after, factors in outcomes:
                 found = self.transition[variable.after].at({**context, **after})
                 self._need_before(found)
-                table = found.check(where)
-                for i in np.flatnonzero(table.reshape(-1, table.shape[-1]).any(axis=0)).tolist():
-                    piece = Restricted(found.factor, found.variables, table[..., i])
-                    further.append(({**after, variable.after: found.named[i]}, [*factors, piece]))
+                for branch in found.branches(where):
+                    further.append(({**after, variable.after: branch.value}, [*factors, branch]))
             outcomes = further
             if len(outcomes) > _MOST_NEXT:
                 raise TooLargeError(f"{self.net.file}: more than {_MOST_NEXT:,} next states {where()}.")
-        matters = {name for _, factors in outcomes for piece in factors for name in piece.parents}
+        matters = {name for _, factors in outcomes for branch in factors for name in branch.parents}
+        contexts = [{**context, **after} for after, _ in outcomes]
         changes: dict[str, Restricted] = {}
         for variable in self.hidden:
-            for after, _ in outcomes:
-                found = self.transition[variable.after].at({**context, **after})
+            for values in contexts:
+                found = self.transition[variable.after].at(values)
                 self._need_before(found)
-                table = found.distribution(where)
                 known = changes.setdefault(variable.name, found)
-                if not ((table == 0) | (table == 1)).all() or not _equal(known, found):
+                if not found.certain(where) or not _equal(known, found):
                     raise NotFactored(f"{variable.name.removesuffix('_0')} changes by chance {where()}")
-            if _stays(changes[variable.name], variable):
+            if self._stays(changes[variable.name], variable):
                 del changes[variable.name]
             else:
                 matters |= {variable.name, *changes[variable.name].parents}
+        if self.seeing:
+            raise NotFactored("rewards depend on observations")
         rewards: list[list[Restricted]] = []
-        for reward in self.rewards:
-            if not set(reward.factor.variables).isdisjoint(v.name for v in self.net.observations):
-                raise NotFactored("rewards depend on observations")
-            late = any(v.after in reward.factor.variables for v in self.net.states)
-            found_rewards = [reward.at({**context, **after}) for after, _ in (outcomes if late else outcomes[:1])]
-            rewards.append(found_rewards)
-            for found in found_rewards:
+        for reward, late in zip(self.rewards, self.late, strict=True):
+            rewards.append([reward.at(values) for values in (contexts if late else contexts[:1])])
+            for found in rewards[-1]:
                 matters |= self._named_before(found, changes)
         for after, _ in outcomes:
             for found in self.sights(after, a):
@@ -115,19 +129,31 @@ class Factored:
 
     def sights(self, after: Values, a: int) -> list[Restricted]:
         """Z of each observation variable, where the observed variables have these next values."""
-        values = {**after, **self.actions[a]}
-        found = [sight.at(values) for sight in self.sight]
-        for function in found:
-            function.distribution(lambda: f"after {self.names[a]}")
-        return found
+        key = (*after.values(), a)
+        if key not in self._sights:
+            values = {**after, **self.actions[a]}
+            self._sights[key] = [sight.at(values) for sight in self.sight]
+            for function in self._sights[key]:
+                function.distribution(lambda: f"after {self.names[a]}")
+        return self._sights[key]
+
+    def _stays(self, change: Restricted, variable: Variable) -> bool:
+        """Whether a hidden variable keeps its value."""
+        if id(change) not in self._kept:
+            count = len(variable.values)
+            same = change.parents == (variable.name,) and np.array_equal(change.table, np.eye(count))
+            self._kept[id(change)] = count == 1 or same
+        return self._kept[id(change)]
 
     def _need_before(self, found: Restricted) -> None:
         """Hidden variables may matter to a step by their values before it."""
-        if any(name in self.before for name in found.parents):
+        if found.parents and any(name in self.before for name in found.parents):
             raise NotFactored(f"{found.factor.child} depends on the next value of a hidden variable")
 
     def _named_before(self, found: Restricted, changes: Mapping[str, Restricted]) -> set[str]:
         """The hidden variables that a function names, and those on which their next values depend."""
+        if not found.parents:
+            return set()
         names = {self.before.get(name, name) for name in found.parents}
         return names.union(*(changes[name].parents for name in names if name in changes))
 
@@ -145,13 +171,12 @@ class Factored:
                 step = steps[x, a] = self.step(states[x], a)
                 self._join(step.matters)
                 for after, _ in step.outcomes:
-                    y = {v.name: after[v.after] for v in self.seen}
-                    if _key(y) not in numbers:
+                    if _key(after) not in numbers:
                         if len(states) >= _MOST_STATES:
                             raise TooLargeError(f"{self.net.file}: more than {_MOST_STATES:,} observed states.")
-                        numbers[_key(y)] = len(states)
+                        numbers[_key(after)] = len(states)
                         waiting.append(len(states))
-                        states.append(y)
+                        states.append({v.name: after[v.after] for v in self.seen})
         for variable in self.hidden:
             self._join({variable.name, *self._initial(variable, start).parents})
         order = sorted(range(len(states)), key=lambda i: _key(states[i]))  # as the file lists the values
@@ -169,53 +194,63 @@ class Factored:
             numbers=self._numbers(groups, [states[i] for i in order]),
         )
         number = {name: i for i, names in enumerate(groups) for name in names}
+        hiddens = {c: self._hiddens(groups, c) for c in range(NONE, len(groups))}
         for (x, a), step in steps.items():
-            ys = [place[numbers[_key({v.name: after[v.after] for v in self.seen})]] for after, _ in step.outcomes]
+            ys = [place[numbers[_key(after)]] for after, _ in step.outcomes]
             component = number[next(iter(step.matters))] if step.matters else NONE
-            members = self._members(groups, component)
-            self._add_step(found, place[x], a, component, members, step, ys)
+            self._add_step(found, place[x], a, component, hiddens[component], step, ys)
             for (after, _), next_x in zip(step.outcomes, ys, strict=True):
                 if self.sight and found.seen_row[next_x, a] == NONE:
-                    self._add_sight(found, next_x, a, component, members, self.sights(after, a))
+                    self._add_sight(found, next_x, a, component, hiddens, self.sights(after, a))
         return found
 
-    def _add_step(
-        self, found: Found, x: int, a: int, component: int, members: list[Variable], step: FactoredStep, ys: list[int]
-    ) -> None:
+    def _hiddens(self, groups: list[list[str]], component: int) -> Hiddens:
+        members = [] if component == NONE else [self.by_name[name] for name in groups[component]]
         shape = tuple(len(v.values) for v in members)
         size = int(np.prod(shape, dtype=np.int64))
         own = np.indices(shape).reshape(len(shape), size) if shape else np.zeros((0, 1), np.int64)
-        at = {v.name: own[i] for i, v in enumerate(members)}
-        for i, v in enumerate(members):
+        return Hiddens(members, shape, np.arange(size), {v.name: own[i] for i, v in enumerate(members)})
+
+    def _add_step(
+        self, found: Found, x: int, a: int, component: int, hidden: Hiddens, step: FactoredStep, ys: list[int]
+    ) -> None:
+        at, size, later = dict(hidden.at), hidden.size, hidden.each
+        for v in hidden.members:
             change = step.changes.get(v.name)
-            at[v.after] = own[i] if change is None else _look_up(change.parents, change.table.argmax(axis=-1), at, size)
+            at[v.after] = at[v.name] if change is None else _look_up(
+                change.parents, change.table.argmax(axis=-1), at, size
+            )  # fmt: skip
+        if step.changes:
+            later = np.asarray(np.ravel_multi_index([at[v.after] for v in hidden.members], hidden.shape), np.int64)
         chances = np.ones((len(ys), size))
         for k, (_, factors) in enumerate(step.outcomes):
-            for piece in factors:
-                chances[k] *= _look_up(piece.parents, piece.table, at, size)
+            for branch in factors:
+                chances[k] *= branch.table if not branch.parents else _look_up(branch.parents, branch.table, at, size)
         gain = np.zeros(size)
         for functions in step.rewards:
-            values = np.array([_look_up(f.variables, f.table, at, size) for f in functions])
-            varies = len(values) > 1 and bool((values != values[0]).any())
-            gain += (chances * values).sum(axis=0) if varies else values[0]
-        later = np.ravel_multi_index([at[v.after] for v in members], shape) if shape else np.zeros(1, np.int64)
-        triples = np.tile(np.arange(size), len(ys)), np.repeat(np.array(ys, np.int64), size), chances.ravel()
-        found.add_step(x, a, component, triples, gain, np.asarray(later, np.int64))
+            values = [_look_up(f.variables, f.table, at, size) if f.variables else f.table for f in functions]
+            varies = len(values) > 1 and any((value != values[0]).any() for value in values)
+            gain += sum(chances[k] * value for k, value in enumerate(values)) if varies else values[0]
+        every = hidden.each if len(ys) == 1 else np.concatenate([hidden.each] * len(ys))
+        triples = every, np.array(ys, np.int64).repeat(size), chances.ravel()
+        found.add_step(x, a, component, triples, gain, later)
 
     def _add_sight(
-        self, found: Found, y: int, a: int, component: int, members: list[Variable], functions: list[Restricted]
+        self, found: Found, y: int, a: int, component: int, hiddens: dict[int, Hiddens], functions: list[Restricted]
     ) -> None:
         if not any(f.parents for f in functions):
-            component, members = NONE, []
-        shape = tuple(len(v.values) for v in members)
-        size = int(np.prod(shape, dtype=np.int64))
-        own = np.indices(shape).reshape(len(shape), size) if shape else np.zeros((0, 1), np.int64)
-        at = {v.after: own[i] for i, v in enumerate(members)}
-        table = np.ones((size, 1))
-        for f in functions:
-            table = (table[:, :, None] * _look_up(f.parents, f.table, at, size)[:, None, :]).reshape(size, -1)
-        value, o = np.nonzero(table)
-        found.add_sight(y, a, component, (value, o, table[value, o]))
+            component = NONE
+        hidden = hiddens[component]
+        key = (component, *(id(f) for f in functions))
+        if key not in self._triples:
+            at = {v.after: hidden.at[v.name] for v in hidden.members}
+            table = np.ones((hidden.size, 1))
+            for f in functions:
+                shown = _look_up(f.parents, f.table, at, hidden.size)
+                table = (table[:, :, None] * shown[:, None, :]).reshape(hidden.size, -1)
+            value, o = np.nonzero(table)
+            self._triples[key] = value, o, table[value, o]
+        found.add_sight(y, a, component, self._triples[key])
 
     # ------------------------------------------------------------------ components
 
@@ -235,9 +270,6 @@ class Factored:
         for variable in self.hidden:
             found.setdefault(self._root(variable.name), []).append(variable.name)
         return list(found.values())
-
-    def _members(self, groups: list[list[str]], component: int) -> list[Variable]:
-        return [] if component == NONE else [self.by_name[name] for name in groups[component]]
 
     def _components(self, groups: list[list[str]], start: Values) -> list[Component]:
         found = []
@@ -304,13 +336,6 @@ def _look_up(variables: tuple[str, ...], table: Any, at: Mapping[str, Ints], siz
     if not variables:
         return np.broadcast_to(table, (size, *np.shape(table)))
     return table[tuple(at[name] for name in variables)]
-
-
-def _stays(change: Restricted, variable: Variable) -> bool:
-    table = change.table
-    return len(variable.values) == 1 or (
-        change.parents == (variable.name,) and np.array_equal(table, np.eye(len(variable.values)))
-    )
 
 
 def _equal(one: Restricted, other: Restricted) -> bool:

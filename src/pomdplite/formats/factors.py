@@ -8,7 +8,7 @@ values over those of the others that the remaining entries name: over one rock o
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ MOST_NUMBERS = 50_000_000  # in a table
 _MOST_RESTRICTED = 5_000_000
 
 
-@dataclass(frozen=True)
-class FactorEntry:
+class FactorEntry(NamedTuple):
     """Numbers for some values of the variables of a function."""
 
     pattern: tuple[int, ...]  # for each variable the number of a value, ANY or EACH
@@ -50,7 +49,8 @@ class Factor:
 class Restricted:
     """A function of few variables, with a table of its values. The child, if there is one, is the last axis.
 
-    If only some values of the child are named, that axis has only these, and all other numbers are 0.
+    If only some values of the child are named, that axis has only these, and all other numbers are 0. The same object
+    stands for many steps, so it keeps what was found out about it.
     """
 
     def __init__(
@@ -58,12 +58,10 @@ class Restricted:
     ) -> None:
         self.factor, self.variables, self.table = factor, variables, table
         self.named = range(factor.sizes[-1] if factor.child is not None else 0) if named is None else named
+        self.parents = variables if factor.child is None else variables[:-1]
         self._checked = False
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        """The variables without the child."""
-        return self.variables if self.factor.child is None else self.variables[:-1]
+        self._branches: list[Branch] | None = None
+        self._certain: bool | None = None
 
     def distribution(self, where: Callable[[], str]) -> Floats:
         """The table of a conditional probability for all values of the child, checked as in `check`."""
@@ -82,10 +80,36 @@ class Restricted:
         """
         if not self._checked:
             self.table = distributions(
-                self.table, self.factor.place, f"the probability of {self.factor.child} {where()}"
+                self.table, self.factor.place, lambda: f"the probability of {self.factor.child} {where()}"
             )
             self._checked = True
         return self.table
+
+    def branches(self, where: Callable[[], str]) -> "list[Branch]":
+        """The values that the child can take."""
+        if self._branches is None:
+            table = self.check(where)
+            some: Any = table if table.ndim == 1 else table.reshape(-1, table.shape[-1]).any(axis=0)
+            self._branches = [
+                Branch(self.named[i], self.parents, table[..., i])
+                for i, possible in enumerate(some.tolist()) if possible
+            ]  # fmt: skip
+        return self._branches
+
+    def certain(self, where: Callable[[], str]) -> bool:
+        """Whether the child follows from its parents."""
+        if self._certain is None:
+            table = self.distribution(where)
+            self._certain = bool(((table == 0) | (table == 1)).all())
+        return self._certain
+
+
+class Branch(NamedTuple):
+    """A value of a child, and its probability as a function of the parents."""
+
+    value: int
+    parents: tuple[str, ...]
+    table: Floats
 
 
 class Restriction:
@@ -100,9 +124,11 @@ class Restriction:
             key = tuple(max(entry.pattern[i], ANY) for i in self.fixed)
             self._entries.setdefault(key, []).append(number)
         self._masks = {tuple(value == ANY for value in key) for key in self._entries}
+        self._split = any(entry.pattern[i] == EACH for entry in factor.entries for i in self.fixed)
         self._fixed_names = [factor.variables[i] for i in self.fixed]
         self._seen: dict[tuple[int, ...], Restricted] = {}  # by context
-        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Restricted] = {}
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Restricted] = {}  # by entries, and values for EACH
+        self._equal: dict[tuple[Any, ...], Restricted] = {}  # by contents
 
     def at(self, values: Mapping[str, int]) -> Restricted:
         """The function of the free variables that these values of the fixed ones leave."""
@@ -118,20 +144,37 @@ class Restriction:
         for mask in self._masks:
             key = tuple(ANY if wild else value for value, wild in zip(context, mask, strict=True))
             numbers += self._entries.get(key, ())
-        numbers.sort()
-        # Where an entry has a number for each value of a fixed variable, that value counts.
-        patterns = [self.factor.entries[number].pattern for number in numbers]
-        used = tuple(v for p in patterns for i, v in zip(self.fixed, context, strict=True) if p[i] == EACH)
-        found = self._known.get((tuple(numbers), used))
+        if len(numbers) > 1:
+            numbers.sort()
+        entries = tuple(numbers)
+        used: tuple[int, ...] = ()
+        if self._split:  # where an entry has a number for each value of a fixed variable, that value counts
+            patterns = [self.factor.entries[number].pattern for number in numbers]
+            used = tuple(v for p in patterns for i, v in zip(self.fixed, context, strict=True) if p[i] == EACH)
+        found = self._known.get((entries, used))
         if found is None:
-            found = self._known[tuple(numbers), used] = self._restricted(
-                numbers, dict(zip(self.fixed, context, strict=True))
-            )
+            found = self._known[entries, used] = self._interned(numbers, context)
         return found
+
+    def _interned(self, numbers: Sequence[int], context: tuple[int, ...]) -> Restricted:
+        """Contexts that different but equal entries match share one table, too."""
+        key: tuple[Any, ...] | None = None
+        if len(numbers) == 1 and not self._split:
+            pattern, table = self.factor.entries[numbers[0]]
+            key = *[pattern[i] for i in self.free], table.tobytes()
+            if key in self._equal:
+                return self._equal[key]
+        new = self._restricted(numbers, dict(zip(self.fixed, context, strict=True)))
+        if key is None:
+            children = tuple(new.named) if isinstance(new.named, list) else ()
+            key = new.variables, children, new.table.tobytes()
+        return self._equal.setdefault(key, new)
 
     def _restricted(self, numbers: Sequence[int], context: Mapping[int, int]) -> Restricted:
         factor = self.factor
         last = len(factor.variables) - 1 if factor.child is not None else None
+        if self.free == [last] and all(factor.entries[number].pattern[-1] >= 0 for number in numbers):
+            return self._listed(numbers, context)
         named = [
             i for i in self.free if i == last or any(factor.entries[number].pattern[i] != ANY for number in numbers)
         ]
@@ -157,6 +200,17 @@ class Restriction:
             spread = tuple(slice(None) if entry.pattern[i] == EACH else None for i in named if entry.pattern[i] < 0)
             table[where] = values[spread]
         for axis in reversed(range(len(named))):  # leave out variables that make no difference
-            if named[axis] != last and np.array_equal(table, np.broadcast_to(table.take([0], axis), table.shape)):
+            if named[axis] != last and (table == table.take([0], axis)).all():
                 table, named = table.take(0, axis), named[:axis] + named[axis + 1 :]
         return Restricted(factor, tuple(factor.variables[i] for i in named), table, children)
+
+    def _listed(self, numbers: Sequence[int], context: Mapping[int, int]) -> Restricted:
+        """The same where only the child is free, and every entry names one value of it."""
+        found: dict[int, float] = {}
+        for number in numbers:
+            pattern, table = self.factor.entries[number]
+            each = tuple([context[i] for i, value in enumerate(pattern[:-1]) if value == EACH])
+            found[pattern[-1]] = float(table[each])
+        children = sorted(found)
+        values = [found[child] for child in children]
+        return Restricted(self.factor, self.factor.variables[-1:], np.array(values), children)

@@ -41,29 +41,32 @@ class Rows:
 
     def __init__(self, what: str) -> None:
         self.what, self.rows, self.pairs = what, 0, 0
-        self._lengths: list[Ints] = []
+        self._first: list[int] = []  # [block] its first row
+        self._values: list[Ints] = []
         self._indices: list[Ints] = []
         self._numbers: list[Floats] = []
 
     def append(self, value: Ints, index: Ints, number: Floats, values: int) -> int:
         """Append a block from triples in any order; return the number of its first row."""
-        kept = number > 0
-        value, index, number = value[kept], index[kept], number[kept]
-        order = np.lexsort((index, value))
-        self._lengths.append(np.bincount(value, minlength=values).astype(np.int64))
-        self._indices.append(index[order].astype(np.int64))
-        self._numbers.append(number[order])
-        first, self.rows, self.pairs = self.rows, self.rows + values, self.pairs + len(order)
+        self._first.append(self.rows)
+        self._values.append(value)
+        self._indices.append(index)
+        self._numbers.append(number)
+        first, self.rows, self.pairs = self.rows, self.rows + values, self.pairs + int(np.count_nonzero(number))
         if self.pairs > MOST_OUTCOMES:
             raise TooLargeError(f"the file describes more than {MOST_OUTCOMES:,} {self.what}.")
         return first
 
     def arrays(self) -> tuple[Ints, Ints, Floats]:
         """[row + 1] where each row begins, and the indices and numbers of all rows."""
-        begins = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *self._lengths]))).astype(np.int64)
-        return begins, np.concatenate([np.zeros(0, np.int64), *self._indices]), np.concatenate(
-            [np.zeros(0), *self._numbers]
-        )  # fmt: skip
+        lengths = np.array([len(block) for block in self._numbers], np.int64)
+        number = np.concatenate([np.zeros(0), *self._numbers])
+        kept = number > 0
+        value, index = (np.concatenate([np.zeros(0, np.int64), *parts]) for parts in (self._values, self._indices))
+        row, index = (value + np.repeat(np.array(self._first, np.int64), lengths))[kept], index[kept]
+        order = np.lexsort((index, row))
+        begins = np.append(0, np.cumsum(np.bincount(row, minlength=self.rows)))
+        return begins.astype(np.int64), index[order].astype(np.int64), number[kept][order]
 
 
 @dataclass
@@ -113,7 +116,8 @@ class Found:
         if ILLEGAL in self.states:
             self._forbid(self.states.index(ILLEGAL))
         later = np.concatenate(self.later)
-        own = np.concatenate([np.arange(len(block)) for block in self.later])
+        lengths = np.array([len(block) for block in self.later])
+        own = np.arange(len(later)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return (FileModel if np.array_equal(later, own) else ChangingFileModel)(self)
 
     def _forbid(self, end: int) -> None:
@@ -220,11 +224,10 @@ def _ends(found: Found, first: Ints, after: Ints, gain: Floats) -> Flags:
     If that includes the initial state, nothing is ever earned; the ends are then the states that no step leaves.
     """
     ends = np.ones(len(found.states), bool)
-    blocks = [(x, found.step_row[x, a], found.step_row[x, a] + found.values(int(found.which[x, a])))
-              for x, a in np.argwhere(found.step_row >= 0)]  # fmt: skip
-    owner = np.zeros(len(first) - 1, np.int64)  # [row] the state
-    for x, begin, end in blocks:
-        owner[begin:end] = x
+    x, a = np.nonzero(found.step_row >= 0)
+    order = np.argsort(found.step_row[x, a])
+    sizes = np.array([*(len(c) for c in found.components), 1])  # the last for no component, -1
+    owner = np.repeat(x[order], sizes[found.which[x, a]][order])  # [row] the state
     ends[owner[gain != 0]] = False
     origin = np.repeat(owner, np.diff(first))  # [outcome]
     while True:

@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -50,17 +50,19 @@ def parse_number(text: str, place: FilePlace) -> float:
     return float(numbers[0])
 
 
-def distributions(table: Floats, place: FilePlace, what: str) -> Floats:
+def distributions(table: Floats, place: FilePlace, what: Callable[[], str]) -> Floats:
     """Probabilities along the last axis; where they are rounded and sum to nearly 1, divided by their sum.
 
     what: names them in messages.
     """
-    if (table < 0).any():
-        place.refuse(f"{what} is negative: {table[table < 0][0]:g}")
+    if table.size and table.min() < 0:
+        place.refuse(f"{what()} is negative: {table[table < 0][0]:g}")
     sums = table.sum(axis=-1, keepdims=True)
     off = np.abs(sums - 1)
-    if (off > SUM_TOLERANCE).any():
-        place.refuse(f"{what} sums to {sums[off > SUM_TOLERANCE][0]:.6g}, not 1")
+    if not off.size or (most := off.max()) <= _EXACT:
+        return table
+    if most > SUM_TOLERANCE:
+        place.refuse(f"{what()} sums to {sums[off > SUM_TOLERANCE][0]:.6g}, not 1")
     return np.where(off > _EXACT, table / sums, table)
 
 

@@ -1,7 +1,7 @@
 """POMDPX files, the factored format of the APPL toolkit (SARSOP), as networks of variables."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from pomdplite.formats.xml_nodes import Element, parse_xml
 
 _PARTS = ("Description", "Discount", "Horizon", "Variable", "InitialStateBelief", "StateTransitionFunction",
           "ObsFunction", "RewardFunction")  # fmt: skip
+_UNKNOWN = -3  # unlike ANY and EACH
 
 
 @collector_paused()
@@ -127,8 +128,7 @@ class _PomdpxReader:
         kind = parameter.attributes.get("type", "TBL").strip()
         numbers_of = {v: {value: i for i, value in enumerate(self.values[v])} for v in variables}
         if kind == "TBL":
-            for entry in parameter.each("Entry"):
-                factor.entries.append(self._entry(entry, factor, numbers_of))
+            factor.entries += _entries(parameter, factor, numbers_of)
         elif kind == "DD":
             factor.entries += diagram_entries(parameter, factor, numbers_of, self._before())
         else:
@@ -138,31 +138,38 @@ class _PomdpxReader:
     def _before(self) -> dict[str, str]:
         return {v.after: v.name for v in self.network.states}
 
-    def _entry(self, item: Element, factor: Factor, numbers_of: dict[str, dict[str, int]]) -> FactorEntry:
-        instance = item.one("Instance")
+
+def _entries(parameter: Element, factor: Factor, numbers_of: dict[str, dict[str, int]]) -> Iterator[FactorEntry]:
+    """The entries of <Parameter type="TBL">. Large files repeat few tables, so equal texts share one."""
+    kind = "ProbTable" if factor.child is not None else "ValueTable"
+    known = [{**numbers_of[variable], "*": ANY, "-": EACH} for variable in factor.variables]
+    tables: dict[tuple[str, tuple[int, ...]], Floats] = {}
+    for item in parameter.each("Entry"):
+        instance, table = item.one("Instance"), item.one(kind)
         words = instance.text.split()
-        if len(words) != len(factor.variables):
+        if len(words) != len(known):
             instance.place.refuse(
-                f"expected {len(factor.variables)} values, one for each of {' '.join(factor.variables)}; found "
-                f"{len(words)}"
+                f"expected {len(known)} values, one for each of {' '.join(factor.variables)}; found {len(words)}"
             )
-        pattern = []
-        for word, variable in zip(words, factor.variables, strict=True):
-            number = {"*": ANY, "-": EACH}.get(word, numbers_of[variable].get(word))
-            if number is None:
-                instance.place.refuse(f"{word[:40]!r} is not a value of {variable}")
-            pattern.append(number)
-        table = item.one("ProbTable" if factor.child is not None else "ValueTable")
-        sizes = [size for size, number in zip(factor.sizes, pattern, strict=True) if number == EACH]
-        return FactorEntry(tuple(pattern), _table(table, sizes, factor))
+        pattern = tuple([numbers.get(word, _UNKNOWN) for numbers, word in zip(known, words, strict=True)])
+        if _UNKNOWN in pattern:
+            at = pattern.index(_UNKNOWN)
+            instance.place.refuse(f"{words[at][:40]!r} is not a value of {factor.variables[at]}")
+        sizes = () if EACH not in pattern else tuple(
+            [size for size, number in zip(factor.sizes, pattern, strict=True) if number == EACH]
+        )  # fmt: skip
+        text = table.text
+        found = tables.get((text, sizes))
+        if found is None:
+            found = tables[text, sizes] = _table(table, text, sizes, factor)
+        yield FactorEntry(pattern, found)
 
 
-def _table(item: Element, sizes: Sequence[int], factor: Factor) -> Floats:
+def _table(item: Element, text: str, sizes: Sequence[int], factor: Factor) -> Floats:
     """The numbers of an entry, one axis for each variable with a number for each value."""
     count = math.prod(sizes)
     if count > MOST_NUMBERS:
         raise TooLargeError(item.place.text(f"a table of {count:,} numbers; the limit is {MOST_NUMBERS:,}"))
-    text = item.text
     named: dict[str, Callable[[], Floats]] = {
         "uniform": lambda: np.full(sizes, 1.0 / factor.sizes[-1]),
         "identity": lambda: np.broadcast_to(np.eye(sizes[-1]), sizes).copy(),

@@ -14,12 +14,17 @@ _DEEPEST = 300  # elements inside one another
 class Element:
     """An element of an XML file."""
 
-    __slots__ = ("attributes", "children", "parts", "place", "tag")
+    __slots__ = ("attributes", "children", "file", "line", "parts", "tag")
 
-    def __init__(self, tag: str, attributes: dict[str, str], place: FilePlace) -> None:
-        self.tag, self.attributes, self.place = tag, attributes, place
+    def __init__(self, tag: str, attributes: dict[str, str], file: str, line: int) -> None:
+        self.tag, self.attributes, self.file, self.line = tag, attributes, file, line
         self.children: list[Element] = []
         self.parts: list[str] = []
+
+    @property
+    def place(self) -> FilePlace:
+        """Where it begins."""
+        return FilePlace(self.file, self.line)
 
     @property
     def text(self) -> str:
@@ -35,10 +40,13 @@ class Element:
 
     def optional(self, tag: str) -> "Element | None":
         """The child with this tag; None if there is none."""
-        found = [child for child in self.children if child.tag == tag]
-        if len(found) > 1:
-            found[1].place.refuse(f"there is a second <{tag}> in <{self.tag}>")
-        return found[0] if found else None
+        found = None
+        for child in self.children:
+            if child.tag == tag:
+                if found is not None:
+                    child.place.refuse(f"there is a second <{tag}> in <{self.tag}>")
+                found = child
+        return found
 
     def one(self, tag: str) -> "Element":
         """The child with this tag."""
@@ -56,37 +64,33 @@ class Element:
 
 
 class _Builder(handler.ContentHandler):
-    """Builds the tree from the events of a SAX parser."""
+    """Builds the tree from the events of expat, which come here without SAX's objects in between: files are large."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, parser: Any) -> None:
         super().__init__()
-        self.file = file
+        self.file, self.line = file, parser.getLineNumber
         self.root: Element | None = None
         self._open: list[Element] = []
-        self._locator: Any = None
+        parser.setContentHandler(self)
+        parser.start_element, parser.end_element = self._start, self._end
 
-    def setDocumentLocator(self, locator: Any) -> None:
-        """Called by the parser: an object that tells the current line."""
-        self._locator = locator
-
-    def startElement(self, name: str, attrs: Any) -> None:
-        """Called by the parser at <name ...>."""
-        attributes = dict(attrs) if attrs.getLength() else {}
-        element = Element(name, attributes, FilePlace(self.file, self._locator.getLineNumber()))
-        if len(self._open) >= _DEEPEST:
-            element.place.refuse(f"elements are nested more than {_DEEPEST} deep")
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        """<name ...>."""
+        element = Element(name, attributes, self.file, self.line())
         if self._open:
+            if len(self._open) >= _DEEPEST:
+                element.place.refuse(f"elements are nested more than {_DEEPEST} deep")
             self._open[-1].children.append(element)
         else:
             self.root = element
         self._open.append(element)
 
-    def endElement(self, name: str) -> None:
-        """Called by the parser at </name>."""
+    def _end(self, name: str) -> None:
+        """</name>."""
         self._open.pop()
 
     def characters(self, content: str) -> None:
-        """Called by the parser with text, in pieces."""
+        """Text, in pieces."""
         self._open[-1].parts.append(content)
 
 
@@ -97,9 +101,9 @@ def parse_xml(data: bytes, file: str) -> Element:
         from defusedxml.sax import make_parser
     except ImportError:
         raise UsageError(".pomdpx and .policy files need defusedxml: pip install 'pomdplite[formats]'.") from None
-    builder, parser = _Builder(file), make_parser()
+    parser = make_parser()
+    builder = _Builder(file, parser)
     parser.forbid_dtd = True
-    parser.setContentHandler(builder)
     try:
         parser.parse(io.BytesIO(data))
     except SAXParseException as error:
