@@ -38,7 +38,7 @@ def find_classes(flat: Flat) -> Found | None:
     edges = [_reached_edges(flat, classes, a) for a in range(len(flat.actions))]
     for before, after in edges:
         pairs = before * (classes.max() + 1) + classes[after]
-        if len(np.unique(pairs)) < len(pairs):
+        if len(_distinct(pairs, len(classes) * (int(classes.max()) + 1))) < len(pairs):
             return None  # two states of a class follow one state
     constant = _constant(flat, classes)
     if constant is not None:
@@ -64,7 +64,7 @@ def known_classes(flat: Flat) -> Ints:
     while len(dirty):
         for a in range(len(flat.actions)):
             before, after = _edges(flat.transition[a], dirty)
-            pairs = np.unique(member[before] * count + after)
+            pairs = _distinct(member[before] * count + after, count * count)
             group, after = pairs // count, pairs % count
             sight = flat.sight[a]
             lengths = np.diff(sight.indptr)[after].astype(np.int64)
@@ -99,6 +99,15 @@ def known_classes(flat: Flat) -> Ints:
     return _renumbered(member)
 
 
+def _distinct(keys: Ints, bound: int) -> Ints:
+    """The different keys below a bound, sorted."""
+    if bound > 8 * len(keys):
+        return np.unique(keys)
+    seen = np.zeros(bound, bool)
+    seen[keys] = True
+    return np.flatnonzero(seen)
+
+
 def _renumbered(member: Ints) -> Ints:
     """Classes numbered in the order of their first states."""
     reached = np.flatnonzero(member >= 0)
@@ -112,8 +121,14 @@ def _renumbered(member: Ints) -> Ints:
 
 def _edges(matrix: Any, states: Ints) -> tuple[Ints, Ints]:
     """The pairs (s, s') of a sparse matrix with s among these states."""
-    lengths = np.diff(matrix.indptr)[states].astype(np.int64)
-    return np.repeat(states, lengths), matrix.indices[_ranges(matrix.indptr[states], lengths)].astype(np.int64)
+    row, at = _entries(matrix, states)
+    return states[row], matrix.indices[at].astype(np.int64)
+
+
+def _entries(matrix: Any, states: Ints) -> tuple[Ints, Ints]:
+    """Which of the states, and where in the matrix, for each entry in the rows of these states."""
+    lengths = np.diff(matrix.indptr).astype(np.int64)[states]
+    return np.repeat(np.arange(len(states)), lengths), _ranges(matrix.indptr[states], lengths)
 
 
 def _ranges(begins: Ints, lengths: Ints) -> Ints:
@@ -142,13 +157,14 @@ def _constant(flat: Flat, classes: Ints) -> Ints | None:
     while waiting:
         x, theta = waiting.pop()
         for a in range(len(flat.actions)):
-            for after in flat.successors(int(place[x, theta]), a)[0].tolist():
-                y = int(classes[after])
-                if place[y, theta] == _UNREACHED:
-                    place[y, theta] = after
-                    waiting.append((y, theta))
-                elif place[y, theta] != after:
-                    return None
+            after = flat.successors(int(place[x, theta]), a)[0]
+            y = classes[after]  # all different
+            known = place[y, theta]
+            new = known == _UNREACHED
+            if ((known != after) & ~new).any():
+                return None
+            place[y[new], theta] = after[new]
+            waiting += [(number, theta) for number in y[new].tolist()]
     return place
 
 
@@ -244,31 +260,23 @@ def _assemble(flat: Flat, classes: Ints, place: Ints, numbers: Ints | None) -> F
         f"{max(map(len, members)):,} possible at a time",
         numbers=ListedNumbers(flat.places, place),
     )
-    spans = [(t, np.diff(t.indptr).astype(np.int64), z, np.diff(z.indptr).astype(np.int64))
-             for t, z in zip(flat.transition, flat.sight, strict=True)]  # fmt: skip
-    for x in range(count):
-        there = np.flatnonzero(place[x] >= 0)
-        absent = np.flatnonzero(place[x] < 0)
-        states = place[x, there]
-        stay, certain = np.full(len(absent), x), np.ones(len(absent))
-        for a, (step, step_lengths, sight, sight_lengths) in enumerate(spans):
-            lengths = step_lengths[states]
-            at = _ranges(step.indptr[states], lengths)
-            after = step.indices[at]
-            value = np.repeat(there, lengths)
-            triples = (
-                np.concatenate([value, absent]),
-                np.concatenate([classes[after], stay]),
-                np.concatenate([step.data[at], certain]),
-            )
-            gain, later = np.zeros(values), np.arange(values)
-            gain[there] = flat.reward[states, a]
-            if numbers is not None:
-                later[value] = numbers[after]
-            found.add_step(x, a, 0, triples, gain, later)
-            lengths = sight_lengths[states]
-            at = _ranges(sight.indptr[states], lengths)
-            found.add_sight(x, a, 0, (np.repeat(there, lengths), sight.indices[at], sight.data[at]))
+    there, absent = np.flatnonzero(place.ravel() >= 0), np.flatnonzero(place.ravel() < 0)  # x · values + θ
+    states = place.ravel()[there]
+    for a in range(len(flat.actions)):
+        row, at = _entries(flat.transition[a], states)
+        after = flat.transition[a].indices[at]
+        triples = (
+            np.concatenate([there[row], absent]),
+            np.concatenate([classes[after], absent // values]),
+            np.concatenate([flat.transition[a].data[at], np.ones(len(absent))]),
+        )
+        gain, later = np.zeros(place.size), np.tile(np.arange(values), count)
+        gain[there] = flat.reward[states, a]
+        if numbers is not None:
+            later[there[row]] = numbers[after]
+        found.add_steps(a, triples, gain, later)
+        row, at = _entries(flat.sight[a], states)
+        found.add_sights(a, (there[row], flat.sight[a].indices[at], flat.sight[a].data[at]))
     return found
 
 

@@ -86,6 +86,7 @@ class Found:
     sights: Rows = field(default_factory=lambda: Rows("possible observations (y, θ, a, o)"))
     gains: list[Floats] = field(default_factory=list)  # as the rows of `steps`
     later: list[Ints] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)  # of the blocks of `steps`
 
     def __post_init__(self) -> None:
         shape = len(self.states), len(self.actions)
@@ -105,6 +106,22 @@ class Found:
         self.step_row[x, a] = self.steps.append(*triples, self.values(component))
         self.gains.append(gain)
         self.later.append(later)
+        self.lengths.append(len(later))
+
+    def add_steps(self, a: int, triples: tuple[Ints, Ints, Floats], gain: Floats, later: Ints) -> None:
+        """The same for all x at once, where everything depends on component 0: one row for each x and value."""
+        values, rows = self.values(0), len(self.states) * self.values(0)
+        self.which[:, a] = 0
+        self.step_row[:, a] = self.steps.append(*triples, rows) + np.arange(0, rows, values)
+        self.gains.append(gain)
+        self.later.append(later)
+        self.lengths += [values] * len(self.states)
+
+    def add_sights(self, a: int, triples: tuple[Ints, Ints, Floats]) -> None:
+        """Z of action a for all x at once, as in `add_steps`."""
+        values, rows = self.values(0), len(self.states) * self.values(0)
+        self.seen_which[:, a] = 0
+        self.seen_row[:, a] = self.sights.append(*triples, rows) + np.arange(0, rows, values)
 
     def add_sight(self, y: int, a: int, component: int, triples: tuple[Ints, Ints, Floats]) -> None:
         """Z of (y, a) as triples (value, o, p), for each value of a component."""
@@ -116,7 +133,7 @@ class Found:
         if ILLEGAL in self.states:
             self._forbid(self.states.index(ILLEGAL))
         later = np.concatenate(self.later)
-        lengths = np.array([len(block) for block in self.later])
+        lengths = np.array(self.lengths)
         own = np.arange(len(later)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return (FileModel if np.array_equal(later, own) else ChangingFileModel)(self)
 
