@@ -55,6 +55,24 @@ def test_every_entry_is_complete(pattern):
 
 
 @pytest.mark.parametrize("pattern", ENTRIES)
+def test_every_entry_defines_the_tuple(pattern):
+    rows = re.findall(r"^\| \$(\S+)\$ \| (.+) \|$", ENTRIES[pattern], re.M)
+    assert [symbol for symbol, _ in rows] == ["X", r"\Theta", "A", "O", "T", "Z", "R", r"\gamma"]
+    (name,) = re.findall(r"^Size of `([^`]+)`", ENTRIES[pattern], re.M)
+    model, gamma = pl.make_model(name), rows[-1][1]
+    assert float(gamma.partition(",")[0]) == model.discount
+    steps = re.search(r"(\d+) steps", gamma)
+    assert (int(steps[1]) if steps else None) == (None if pattern == "battleship-*" else model.horizon)
+
+
+@pytest.mark.parametrize("pattern", ENTRIES)
+def test_the_numbers_of_planners_are_those_of_the_files(pattern):
+    filled = runpy.run_path(str(ROOT / "benchmarks" / "gallery_numbers.py"))["filled"]
+    assert ENTRIES[pattern].count("<!-- numbers: ") == 1
+    assert filled(ENTRIES[pattern]) == ENTRIES[pattern], "run `python benchmarks/gallery_numbers.py`"
+
+
+@pytest.mark.parametrize("pattern", ENTRIES)
 def test_sizes_are_those_of_the_model(pattern):
     """|Θ|, |A| and |O|, where they are numbers; counting X would take long for some."""
     (line,) = re.findall(r"^Size of `.*$", ENTRIES[pattern], re.M)
