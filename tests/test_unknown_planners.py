@@ -189,3 +189,34 @@ def test_beta_is_chosen_on_mdps_that_are_drawn_from_the_prior():
     planner = pl.PomdpLite(model, "auto")
     planner.prepare()
     assert "chosen from" in planner.choices[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("FrozenLake-v1", "state"), ("FrozenLake-v1", "action"), ("Taxi-v4", "state")]
+)
+def test_gymnasiums_tables_are_the_real_probabilities(name, known):
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make(name)
+    model = pl.unknown_from_gymnasium(env, known=known, horizon=50)
+    start, world, table = int(env.reset(seed=0)[0]), pl.ModelWorld(model), env.unwrapped.P
+    world.reset(0)
+    draws, hidden = rng.stream(0), model.hidden
+    for _ in range(50):
+        s, a = int(world.x.state), int(rng.uniform(draws) * len(model.actions))
+        expected = {}
+        for p, after, reward, over in table[s][a]:
+            outcome = (start if over else after, reward)
+            expected[outcome] = expected.get(outcome, 0.0) + p
+        g = int(model.group[s, a])
+        own = world.distributions[hidden.offsets[g] : hidden.offsets[g + 1]]
+        found = {(int(model.after[s, a, k]), float(model.gain[s, a, k])): p for k, p in enumerate(own) if p > 0}
+        assert found == pytest.approx(expected)
+        if known == "action":
+            assert len(own) == len(expected)
+        result = world.step(a)
+        assert (int(result.y.state), result.reward) in expected
+
+
+def test_an_environment_without_a_table_is_refused():
+    with pytest.raises(pl.UsageError, match="has no table P"):
+        pl.unknown_from_gymnasium(object())

@@ -94,6 +94,7 @@ from pomdplite.problems import (
     TableCarrying,
     Tiger,
     make_model,
+    unknown_from_gymnasium,
 )
 from pomdplite.rng import uniform
 from pomdplite.views import notebook as _notebook  # noqa: F401  registers what notebooks show
@@ -219,4 +220,5 @@ __all__ = [
     "to_mdps",
     "tune",
     "uniform",
+    "unknown_from_gymnasium",
 ]

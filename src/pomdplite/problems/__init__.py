@@ -18,6 +18,7 @@ from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
 from pomdplite.problems.unknown.chain import Chain
 from pomdplite.problems.unknown.flag_maze import FlagMaze
+from pomdplite.problems.unknown.from_gymnasium import unknown_from_gymnasium
 
 __all__ = [
     "PROBLEMS",
@@ -44,4 +45,5 @@ __all__ = [
     "load_model",
     "make_model",
     "source_digest",
+    "unknown_from_gymnasium",
 ]
