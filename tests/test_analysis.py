@@ -246,6 +246,24 @@ def test_the_value_of_acting_on_a_planner_agrees_with_following_every_outcome(kn
     assert known is None or frozen
 
 
+def test_theorem_2_holds_step_by_step_with_the_least_optimistic_beta():
+    """V^A ≥ V* − 3ε − P(A_M)/(1 − γ)², with P(A_M) in M_K and T = 1/(1 − γ) ln(1/(ε(1 − γ)²))."""
+    small = 0
+    for seed in range(60):
+        beta = analysis.optimistic_beta(planner_for(random_tables(seed)))
+        for epsilon in (0.02, 0.2):
+            planner = planner_for(random_tables(seed), beta, known=epsilon)
+            planner.reset()
+            gamma, unit = planner.discount, beta * 2 * (1 - planner.discount) / planner.discount
+            steps = math.ceil(math.log(1 / (epsilon * (1 - gamma) ** 2)) / (1 - gamma))
+            escape = analysis.escape_probability(planner, epsilon, steps).in_known_mdp
+            root = PolicyNode(planner.solver.reachable.find(planner.s), *[planner.belief.probabilities] * 2)
+            loss = (optimal_for(planner).decide().value - PolicyValues(planner, [root]).bounds(root)[1]) / unit
+            assert loss <= 3 * epsilon + escape / (1 - gamma) ** 2 + 1e-9, (seed, epsilon)
+            small += escape < epsilon * (1 - gamma) ** 2
+    assert small > 3  # so that the loss is at most 4ε
+
+
 def test_values_beyond_the_nodes_are_bounded():
     planner = pl.PomdpLite(pl.Tiger(), 30.0, solver="exact")
     planner.reset()
@@ -422,8 +440,8 @@ def test_models_that_cannot_be_analysed_are_refused():
         analysis.sample_complexity(pl.Pendulum(), {}, 0, 0.1, 1.0)
     with pytest.raises(pl.UnsuitableError, match='small model with solver="exact" can be analysed'):
         analysis.known_set(pl.PomdpLite(pl.Tiger(), 1.0, solver="uct", sims=10), 0.1)
-    with pytest.raises(pl.UnsuitableError, match="needs the exact solver"):
-        pl.PomdpLite(pl.Tiger(), 1.0, solver="uct", sims=10, known=0.1).prepare()
+    with pytest.raises(pl.UsageError, match=r"known=0\.1 needs the exact solver, not 'uct'"):
+        pl.PomdpLite(pl.Tiger(), 1.0, solver="uct", sims=10, known=0.1)
     with pytest.raises(pl.UnsuitableError, match="needs a discount below 1"):
         analysis.known_set(pl.PomdpLite(pl.Tiger(discount=1.0), 1.0, solver="exact"), 0.1)
     with pytest.raises(pl.UsageError, match="takes a PomdpLite planner, not Qmdp"):
@@ -445,3 +463,57 @@ def test_arguments_of_the_sample_complexity_are_checked(arguments):
     given = {"accuracy": 0.1, "beta": 1.0, "visits": 5} | arguments
     with pytest.raises(pl.UsageError, match=f"{next(iter(arguments))} must be"):
         analysis.sample_complexity(pl.Tiger(), CLOSED, "listen", **given)
+
+
+# ---------------------------------------------------------------------- unknown probabilities
+
+
+def test_the_chain_has_the_bonus_of_lemma_1():
+    """Five outcomes with one count each: 2 · (4/5) / 6 at the prior, and 5/(5 + n) of it after n visits, on average."""
+    first = 2 * 0.8 / 6
+    planner = pl.PomdpLite(pl.Chain(discount=0.9), 3.0, solver="exact")
+    known = analysis.known_set(planner, 0.1)
+    assert known.threshold == pytest.approx(0.1 * 0.1 * 10) and len(known) == 0 and known.pairs == 10
+    assert known.bonus({"state": "1"}, "a") == pytest.approx(3 * first)
+    found = analysis.sample_complexity(planner.model, {"state": "1"}, "a", 0.011, 3.0)
+    assert found.bonus.mean[:40] == pytest.approx(first * 5 / (5 + np.arange(40)))
+    assert found.expected == math.ceil(5 * (3 * first / 0.11 - 1)) and not found.bonus.monotone and not found.endless
+    assert analysis.total_complexity(planner, 0.11) == 10 * found.expected
+    # In the worst case the outcomes come in turn: after 5 m visits all have 1 + m counts.
+    assert found.bonus.largest[20] == pytest.approx(2 * 0.8 / 26)
+    assert found.worst == math.ceil(2 * 0.8 * 3 / 0.11 - 6)  # the first n with 2 (4/5) / (6 + n) < 0.11/3
+
+
+def test_lemma_accuracy_and_escape_on_the_chain():
+    planner = pl.PomdpLite(pl.Chain(discount=0.9), 0.3, solver="exact")
+    planner.reset()
+    world = pl.ModelWorld(planner.model)
+    world.reset(1)
+    sizes = set()
+    for _ in range(300):
+        action = planner.decide().action
+        step = world.step(action)
+        planner.update(action, step.y, step.o)
+    for epsilon in (0.02, 0.1, 0.5):
+        found = analysis.known_mdp(planner, epsilon)
+        sizes.add(len(found.known))
+        assert -1e-9 <= found.accuracy <= epsilon
+    assert len(sizes) > 1 and found.known.mdp.values[found.known.mdp.state] == pytest.approx(planner.decide().value)
+    escape = analysis.escape_probability(planner, 0.1)
+    assert 0 <= escape.in_known_mdp <= 1 and escape.in_world is None
+
+
+def test_known_pairs_of_the_chain_are_not_counted():
+    planner = pl.PomdpLite(pl.Chain(discount=0.9), 0.1, solver="exact", known=0.9)
+    planner.reset()
+    before = planner.belief.counts.copy()
+    planner.update("a", {"state": "2"}, None)
+    assert np.array_equal(planner.belief.counts, before) and planner.state.state == 1
+
+
+def test_v_star_of_unknown_probabilities_is_refused():
+    planner = pl.PomdpLite(pl.Chain(discount=0.9), 1.0, solver="exact")
+    with pytest.raises(pl.UnsuitableError, match="probabilities are unknown"):
+        analysis.suboptimal_steps(planner, 0.1)
+    with pytest.raises(pl.UnsuitableError, match="bonus of Definition 1"):
+        analysis.optimistic_beta(planner)

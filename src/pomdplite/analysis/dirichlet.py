@@ -13,11 +13,13 @@ bonus of Definition 1 is another one, the change of the *belief*, a density p �
 which decreases like 1/√n. docs/theory.md has both proofs.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import betaln, xlogy
 
+from pomdplite.analysis.visits import BonusByVisits
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import UsageError
 
@@ -43,6 +45,29 @@ def belief_change(counts: Sequence[float] | Floats) -> float:
         return 0.0
     logs = xlogy(alpha, alpha) + xlogy(rest, rest) - betaln(alpha, rest) - xlogy(total + 1, total)
     return float(2 * np.exp(logs).sum())
+
+
+def mean_change_by_visits(counts: Sequence[float] | Floats, visits: int) -> BonusByVisits:
+    """The lemma's bonus after 0, 1, … visits: largest if outcomes even the counts out, smallest if all are alike."""
+    alpha = _checked(counts)
+    total, first = alpha.sum(), mean_change(alpha)
+    even, uneven = alpha.copy(), alpha.copy()
+    largest, smallest = [first], [first]
+    for _ in range(visits):
+        even[np.argmin(even)] += 1
+        uneven[np.argmax(uneven)] += 1
+        largest.append(mean_change(even))
+        smallest.append(mean_change(uneven))
+    mean = first * total / (total + np.arange(visits + 1))
+    # After enough outcomes that are all alike, another one increases the bonus, to almost twice as much.
+    return BonusByVisits(mean, np.array(largest), np.array(smallest), recurs=False, monotone=len(alpha) < 2)
+
+
+def visits_until_known(counts: Sequence[float] | Floats, threshold: float) -> float:
+    """The visits after which the lemma's bonus is on average below a threshold: α₀ (bonus / threshold − 1), rounded."""
+    alpha = _checked(counts)
+    first = mean_change(alpha)
+    return 0.0 if first < threshold else float(math.floor(alpha.sum() * (first / threshold - 1)) + 1)
 
 
 def _checked(counts: Sequence[float] | Floats) -> Floats:

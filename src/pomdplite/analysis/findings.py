@@ -7,9 +7,10 @@ import numpy as np
 from pomdplite.analysis.frozen import exact_graph, frozen_mdp
 from pomdplite.analysis.known import KnownMdp, known_set_of
 from pomdplite.analysis.optimism import Optimism, optimal_bounds, optimal_planner, optimistic_beta, paper_beta
-from pomdplite.analysis.sample_complexity import SampleComplexity, complexity_of
-from pomdplite.analysis.suboptimal import SuboptimalSteps, suboptimal_steps
+from pomdplite.analysis.sample_complexity import SampleComplexity, step_complexity
+from pomdplite.analysis.suboptimal import SuboptimalSteps, histories
 from pomdplite.mdp.reward_range import reward_scale
+from pomdplite.planners.base import Planner
 from pomdplite.planners.pomdp_lite import PomdpLite
 
 _SHOWN = 4  # pairs whose bonus is shown
@@ -38,10 +39,10 @@ class Findings:
     pairs: int  # (s, a)
     known: int  # of them at the prior
     accuracy: float  # the largest Ṽ^π − V^π_{M_K} at the prior, as a share of the range of rewards
-    optimistic_beta: float
+    optimistic_beta: float | None  # None for unknown probabilities, whose bonus is another one
     paper_beta: float
     bonuses: tuple[PairBonus, ...]  # of some pairs
-    optimism: tuple[Optimism, ...]  # at the prior, by β
+    optimism: tuple[Optimism, ...]  # at the prior, by β; empty if V* cannot be computed
     history: SuboptimalSteps
 
     @property
@@ -57,9 +58,11 @@ class Findings:
 
 def findings(planner: PomdpLite, epsilon: float, *, episodes: int = 10, seed: int = 0, delta: float = 0.05) -> Findings:
     """Analyse a planner's model: at the prior, and along so many simulated episodes."""
-    history = suboptimal_steps(planner, epsilon, episodes=episodes, seed=seed, delta=delta)
+    reachable = exact_graph(planner)
+    best = None if reachable.view.counted else optimal_planner(planner)
+    history = histories(planner, best, epsilon, episodes=episodes, seed=seed, delta=delta)
     planner.reset()
-    reachable, mdp = exact_graph(planner), frozen_mdp(planner)
+    mdp = frozen_mdp(planner)
     inside = known_set_of(mdp, epsilon)
     return Findings(
         model=planner.model.name,
@@ -70,10 +73,10 @@ def findings(planner: PomdpLite, epsilon: float, *, episodes: int = 10, seed: in
         pairs=inside.pairs,
         known=len(inside),
         accuracy=KnownMdp(inside).accuracy,
-        optimistic_beta=optimistic_beta(planner),
+        optimistic_beta=None if best is None else optimistic_beta(planner),
         paper_beta=paper_beta(planner),
         bonuses=_bonuses(planner, epsilon),
-        optimism=_optimism_by_beta(planner),
+        optimism=() if best is None else _optimism_by_beta(planner, best),
         history=history,
     )
 
@@ -86,26 +89,26 @@ def _bonuses(planner: PomdpLite, epsilon: float) -> tuple[PairBonus, ...]:
     chosen = (
         informative[first][np.unique(np.linspace(0, len(first) - 1, _SHOWN).round().astype(int))] if len(first) else []
     )
-    unit, table, found = reward_scale(reachable).unit, reachable.view.table, []
+    unit, found = reward_scale(reachable).unit, []
     assert planner.beta is not None
     threshold = epsilon * (1 - planner.discount) * unit / planner.beta if planner.beta > 0 else np.inf
     for pair in chosen:
         step = int(reachable.graph.step[pair])
-        block = int(reachable.distinct.component[step])
-        prior = table.prior[table.offsets[block] : table.offsets[block + 1]]
+        block, likelihood = int(reachable.distinct.component[step]), reachable.likelihood(step)[1]
         where = reachable.view.describe(reachable.graph.states[mdp.owner[pair]])
         label = f"{reachable.view.model.actions[reachable.graph.action[pair]]}, {where}"
-        found.append(PairBonus(label, complexity_of(prior, reachable.likelihood(step)[1], threshold, _VISITS)))
+        found.append(PairBonus(label, step_complexity(reachable.view, block, likelihood, threshold, _VISITS)))
     return tuple(found)
 
 
-def _optimism_by_beta(planner: PomdpLite) -> tuple[Optimism, ...]:
+def _optimism_by_beta(planner: PomdpLite, best: Planner) -> tuple[Optimism, ...]:
     """Ṽ and V* at the prior, from a β below the planner's own to the paper's."""
-    best = optimal_bounds(optimal_planner(planner))
+    best.reset()
+    bounds = optimal_bounds(best)
     assert planner.beta is not None
     low = min(planner.beta or np.inf, optimistic_beta(planner)) / _BELOW
     found = []
     for beta in np.geomspace(low, paper_beta(planner), _BETAS):
         mdp = frozen_mdp(planner, float(beta))
-        found.append(Optimism(mdp.beta, float(mdp.values[mdp.state]), best, mdp.scale.unit))
+        found.append(Optimism(mdp.beta, float(mdp.values[mdp.state]), bounds, mdp.scale.unit))
     return tuple(found)

@@ -15,6 +15,8 @@ from scipy.sparse import csr_array
 
 from pomdplite.compile.jit import Floats, Ints
 from pomdplite.errors import TooLargeError, UnsuitableError, UsageError
+from pomdplite.mdp.counts.bonuses import expected_change
+from pomdplite.mdp.counts.solver import CountsSolver
 from pomdplite.mdp.distinct_steps import ALL, StepValues, allocate_step_values, evaluate_steps
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.reachable import Reachable
@@ -72,10 +74,8 @@ def frozen_mdp(planner: PomdpLite, beta: float | None = None) -> FrozenMdp:
     reachable = exact_graph(planner)
     assert planner.beta is not None
     beta, b = planner.beta if beta is None else beta, planner.belief.probabilities
-    iteration = ValueIteration(reachable, planner.discount, beta, tolerance=_TOLERANCE)
-    iteration.reset(b)  # every state, since all can be reached from the initial one
-    steps = _step_values(reachable, b, beta)
-    number = reachable.graph.step
+    steps, number = _step_values(reachable, b, beta), reachable.graph.step
+    shrinking = planner.belief.kernel_model.bonus_scale[reachable.distinct.component[number]]  # 1, except for counts
     return FrozenMdp(
         reachable=reachable,
         scale=reward_scale(reachable),
@@ -84,16 +84,34 @@ def frozen_mdp(planner: PomdpLite, beta: float | None = None) -> FrozenMdp:
         state=reachable.find(planner.s),
         belief=b.copy(),
         reward=steps.reward[number],
-        bonus=beta * steps.bonus[number],
+        bonus=beta * shrinking * steps.bonus[number],
         chance=_transitions(reachable, b),
-        values=iteration.values.copy(),
+        values=_values(planner, reachable, beta),
     )
+
+
+def _values(planner: PomdpLite, reachable: Reachable, beta: float) -> Floats:
+    """Ṽ(b, s) of every state, since all can be reached from the initial one."""
+    b = planner.belief.probabilities
+    if isinstance(planner.solver, CountsSolver):
+        solver = CountsSolver(planner.view, planner.discount, beta, tolerance=_TOLERANCE)
+        solver.solve(planner.belief.kernel_model, planner.view.root(), b)
+        return solver.values.copy()
+    iteration = ValueIteration(reachable, planner.discount, beta, tolerance=_TOLERANCE)
+    iteration.reset(b)
+    return iteration.values.copy()
 
 
 def exact_graph(planner: PomdpLite) -> Reachable:
     """The graph of a planner with the exact solver; it is reset if that has not been done."""
     if not isinstance(planner, PomdpLite):
         raise UsageError(f"the analysis takes a PomdpLite planner, not {type(planner).__name__}.")
+    refusal = UnsuitableError(
+        f"{planner.model.name}: the analysis lists every state and hidden value, which the exact solver does and "
+        f'{planner.title} here does not; a small model with solver="exact" can be analysed.'
+    )
+    if planner.solver_name not in ("auto", "exact") or planner.bonus_rule is not expected_change:
+        raise refusal
     try:
         planner.prepare()
     except TooLargeError as error:
@@ -103,11 +121,8 @@ def exact_graph(planner: PomdpLite) -> Reachable:
         ) from None
     if not hasattr(planner, "_x"):
         planner.reset()
-    if not isinstance(planner.solver, ExactSolver):
-        raise UnsuitableError(
-            f"{planner.model.name}: the analysis lists every state and hidden value, which the exact solver does and "
-            f'{planner.title} here does not; a small model with solver="exact" can be analysed.'
-        )
+    if not isinstance(planner.solver, ExactSolver | CountsSolver):
+        raise refusal
     if planner.discount >= 1:
         raise UnsuitableError(f"{planner.model.name}: the paper's analysis needs a discount below 1.")
     return planner.solver.reachable

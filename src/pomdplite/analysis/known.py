@@ -25,6 +25,7 @@ from pomdplite.planners.pomdp_lite import PomdpLite
 
 _MAX_ENTRIES = 50_000_000  # of the transition table of M_K
 _S0 = "s0"
+_DENSE = 64  # states: with fewer, T steps are the T-th power of a matrix
 
 
 class Pair(NamedTuple):
@@ -155,7 +156,7 @@ class EscapeProbability(NamedTuple):
     """P(A_M), by the mean transitions that M_K has, and by those of θ drawn from the belief, as the world has them."""
 
     in_known_mdp: float
-    in_world: float
+    in_world: float | None  # None if θ cannot be listed, since probabilities are unknown
 
 
 def escape_probability(planner: PomdpLite, epsilon: float, steps: int | None = None) -> EscapeProbability:
@@ -170,7 +171,10 @@ def escape_of(known: KnownSet, steps: int) -> EscapeProbability:
         raise UsageError(f"steps must be at least 1, not {steps!r}.")
     mdp = known.mdp
     table = mdp.reachable.view.table
-    mean, size = _escape(known, steps, mdp.belief), table.hidden.size
+    mean = _escape(known, steps, mdp.belief)
+    if mdp.reachable.view.counted:
+        return EscapeProbability(mean, None)
+    size = table.hidden.size
     if size > JOINT_LIMIT:
         raise TooLargeError(
             f"{mdp.reachable.view.model.name}: θ has {size:,} values, more than the {JOINT_LIMIT:,} of which the world "
@@ -197,6 +201,12 @@ def _escape(known: KnownSet, steps: int, b: Floats) -> float:
     chosen = mdp.policy[1:]
     inside = known.mask[chosen]
     chance = mdp.step_chances(b)[chosen]
+    if len(chosen) < _DENSE:
+        # States without END, and one for having escaped.
+        dense = np.zeros((len(chosen) + 1, len(chosen) + 1))
+        dense[:-1, :-1] = chance[:, 1:].toarray() * inside[:, None]
+        dense[:-1, -1], dense[-1, -1] = ~inside, 1.0
+        return float(np.linalg.matrix_power(dense, steps)[mdp.state - 1, -1])
     escaped = np.zeros(mdp.reachable.states)
     for _ in range(steps):
         escaped[1:] = np.where(inside, chance @ escaped, 1.0)

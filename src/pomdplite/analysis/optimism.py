@@ -11,7 +11,7 @@ the proof and the model that needs all of it).
 from dataclasses import dataclass
 
 from pomdplite.analysis.frozen import exact_graph, frozen_mdp
-from pomdplite.errors import TooLargeError
+from pomdplite.errors import TooLargeError, UnsuitableError
 from pomdplite.mdp.reward_range import reward_scale
 from pomdplite.planners.base import Planner
 from pomdplite.planners.bayes_optimal import BayesOptimal
@@ -44,6 +44,10 @@ class Optimism:
 def optimal_planner(planner: PomdpLite) -> Planner:
     """A planner whose decisions know V*: BayesOptimal, or SARSOP if the former's bounds at the prior do not meet."""
     unit = reward_scale(exact_graph(planner)).unit
+    if planner.view.counted:
+        raise UnsuitableError(
+            f"{planner.model.name}: V* is computed for listed hidden values, but its probabilities are unknown."
+        )
     best: Planner = BayesOptimal(planner.model)
     gap = _gap(best)
     if gap > _CLOSE * unit:
@@ -83,12 +87,20 @@ def optimism(planner: PomdpLite, beta: float | None = None, optimal: Planner | N
 
 
 def optimistic_beta(planner: PomdpLite) -> float:
-    """γ/(2(1 − γ)) in the model's units of reward: the least β for which Ṽ ≥ V* whatever the model."""
+    """γ/(2(1 − γ)) in the model's units of reward: the least β for which Ṽ ≥ V* whatever the model.
+
+    It is for the bonus of Definition 1; that of unknown probabilities, Lemma 1's, is smaller.
+    """
+    if planner.model.compiled_form.kernel_view().counted:
+        raise UnsuitableError(
+            f"{planner.model.name}: this β is for the bonus of Definition 1, which unknown probabilities do not have."
+        )
     return reward_scale(exact_graph(planner)).unit * planner.discount / (2 * (1 - planner.discount))
 
 
 def paper_beta(planner: PomdpLite) -> float:
     """|S|²|A|/(1 − γ)² in the model's units of reward: the paper's order of β, with 1 for the constant of O(·)."""
     reachable = exact_graph(planner)
-    size = reachable.states**2 * len(planner.model.actions)
+    states = reachable.states - (0 not in reachable.graph.next)  # END is one of them if there is one
+    size = states**2 * len(planner.model.actions)
     return reward_scale(reachable).unit * size / (1 - planner.discount) ** 2

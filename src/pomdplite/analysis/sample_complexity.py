@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from pomdplite.analysis.dirichlet import mean_change_by_visits, visits_until_known
 from pomdplite.analysis.visits import BonusByVisits, bonus_by_visits
-from pomdplite.beliefs import exact_belief
+from pomdplite.beliefs import initial_belief
 from pomdplite.compile.jit import Floats
 from pomdplite.errors import UnsuitableError, UsageError
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.reward_range import reward_scale
+from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
+from pomdplite.model.records import to_words
 
 VISITS = 200  # that are searched
 
@@ -45,6 +48,8 @@ def sample_complexity(
 ) -> SampleComplexity:
     """ζ(s, a) = f(b₀, s, a, accuracy, β), by search over the outcomes of up to so many visits.
 
+    Unknown transition probabilities have the bonus of Lemma 1, whose mean is known in closed form.
+
     accuracy  a share of the range of rewards; ε(1 − γ) in Theorem 2
     beta      in the model's units, as for planners
     """
@@ -54,23 +59,34 @@ def sample_complexity(
         raise UsageError(f"beta must be a number of at least 0, not {beta!r}.")
     if visits < 1:
         raise UsageError(f"visits must be at least 1, not {visits!r}.")
-    prior, likelihood = prior_and_likelihood(model, s, a)
-    view = model.compiled_form.kernel_view()
-    unit = reward_scale(build(view, view.root())).unit
-    return complexity_of(prior, likelihood, accuracy * unit / beta if beta > 0 else math.inf, visits)
-
-
-def prior_and_likelihood(model: Model, s: Any, a: Any) -> tuple[Floats, Floats]:
-    """b₀ about the component of θ that (s, a) depends on, and the likelihoods of its outcomes [e, θ]."""
     view = model.compiled_form.kernel_view()
     if not view.listed or view.real:
         raise UnsuitableError(
             f"{model.name}: the sample complexity needs listed hidden values and outcomes, but it has "
             f"{view.real or 'hidden values with a distribution'}."
         )
-    belief = exact_belief(view)
-    _, b, _, e = belief._outcomes_under_belief(s, a)
-    return b.copy(), belief._buffer.likelihood[:e, : len(b)].copy()
+    belief = initial_belief(view)
+    block, _, e = belief._outcomes(
+        belief._state(to_words(model.state.dtype, model.state_record(s))), model.action_index(a)
+    )
+    unit = reward_scale(build(view, view.root())).unit
+    threshold = accuracy * unit / beta if beta > 0 else math.inf
+    size = int(np.diff(view.table.offsets)[block])
+    return step_complexity(view, block, belief._buffer.likelihood[:e, :size].copy(), threshold, visits)
+
+
+def step_complexity(
+    view: KernelView, block: int, likelihood: Floats, threshold: float, visits: int, *, to_the_end: bool = True
+) -> SampleComplexity:
+    """ζ of a step whose outcomes have these likelihoods [e, θ] under the values of one component of θ."""
+    if view.counted and block < view.table.blocks:
+        hidden = view.model.hidden
+        alpha = likelihood @ hidden.counts[hidden.offsets[block] : hidden.offsets[block + 1]]  # by what is seen
+        bonus = mean_change_by_visits(alpha, visits if to_the_end else 0)
+        worst = _stays_below(bonus.largest, threshold) if to_the_end else math.inf
+        return SampleComplexity(worst, visits_until_known(alpha, threshold), bonus, threshold)
+    prior = view.table.prior[view.table.offsets[block] : view.table.offsets[block + 1]]
+    return complexity_of(prior, likelihood, threshold, visits, to_the_end=to_the_end)
 
 
 def complexity_of(

@@ -108,6 +108,8 @@ class PomdpLite(Planner):
             raise UsageError(f'beta must be a number of at least 0, or "{AUTO}", not {beta!r}.')
         if solver not in SOLVERS:
             raise UsageError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
+        if known is not None and solver not in ("auto", "exact"):
+            raise UsageError(f"known={known:g} needs the exact solver, not {solver!r}.")
         self.budget: Budget = Budget.of(time, sims)
         origin = "the problem's own" if beta is None else "given"
         beta = model.beta if beta is None else beta
@@ -167,7 +169,7 @@ class PomdpLite(Planner):
 
     def _bonus_of_known(self, epsilon: float) -> float:
         """ε(1 − γ), in units of reward."""
-        if not isinstance(self.solver, ExactSolver):
+        if not isinstance(self.solver, ExactSolver | CountsSolver):
             raise UnsuitableError(f"{self.model.name}: known={epsilon:g} needs the exact solver, which is not in use.")
         if self.discount >= 1:
             raise UnsuitableError(f"{self.model.name}: known={epsilon:g} needs a discount below 1.")
@@ -177,9 +179,10 @@ class PomdpLite(Planner):
         if self.known is None:
             super()._advance(a, y, o)
             return
-        assert isinstance(self.belief, ExactBelief) and self.beta is not None
+        assert self.beta is not None
         if self.beta * self.belief.expected_change(self.state, a) < self._known_bonus:
-            self.belief._advance_maps(self._x, a, y, o)
+            if isinstance(self.belief, ExactBelief):  # θ may change, whatever is believed
+                self.belief._advance_maps(self._x, a, y, o)
             self._x = y.copy()
         else:
             super()._advance(a, y, o)

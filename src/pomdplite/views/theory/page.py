@@ -47,25 +47,26 @@ def _summary(found: Findings) -> str:
 def facts(found: Findings) -> dict[str, str]:
     """The numbers of the analysis, in the model's units of reward."""
     history, unit, first = found.history, found.unit, found.history.steps[0]
-    optimal = (
-        f"{first.optimal[0]:.4g}" if first.optimal[1] - first.optimal[0] < 1e-3 * unit else
-        f"between {first.optimal[0]:.4g} and {first.optimal[1]:.4g}"
-    )  # fmt: skip
-    open_steps = sum(step.suboptimal is None for step in history.steps)
-    return {
+    numbers = {
         "range of rewards": f"{unit:g}, so that ε stands for {found.epsilon * unit:.3g}",
         "states and pairs (s, a)": f"{found.states:,} and {found.pairs:,}",
         "β of the planner": f"{found.beta:g}",
-        "β for which Ṽ ≥ V*, γ/(2(1 − γ))": f"{found.optimistic_beta:,.4g}",
         "β of the paper's order, |S|²|A|/(1 − γ)²": power_text(found.paper_beta),
-        "V* at the prior": optimal,
-        "Ṽ at the prior": f"{first.internal:.4g}",
-        "V^A at the prior, acting on the planner": f"{first.achieved[0]:.4g}",
+        "Ṽ at the prior": f"{first.internal:,.4g}",
         "known pairs at the prior": f"{found.known:,}, with a bonus below ε(1 − γ) = {found.threshold:.3g}",
         "Ṽ − V in M_K, at most ε by Lemma 4": f"{max(0.0, round(found.accuracy * unit, 9)):.3g}",
         "sample complexity Σ ζ(s, a), expected": f"{history.visits:,.0f}",
         "horizon T": f"{history.horizon:,} steps",
+    }
+    if first.optimal is None or first.achieved is None:
+        return numbers | {"V* and suboptimal steps": "not computed, since the probabilities are unknown"}
+    low, high = first.optimal
+    open_steps = sum(step.suboptimal is None for step in history.steps)
+    return numbers | {
+        "β for which Ṽ ≥ V*, γ/(2(1 − γ))": f"{found.optimistic_beta:,.4g}",
+        "V* at the prior": f"{low:.4g}" if high - low < 1e-3 * unit else f"between {low:.4g} and {high:.4g}",
+        "V^A at the prior, acting on the planner": f"{first.achieved[0]:.4g}",
         "suboptimal steps": f"{sum(history.counts):,} of {len(history.steps):,}"
         + (f", of which {open_steps:,} are left open by bounds on V*" if open_steps else ""),
         "their bound m": f"{power_text(history.bound)} with probability {1 - history.delta:g}",
-    }  # fmt: skip
+    }

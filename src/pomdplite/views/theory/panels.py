@@ -72,7 +72,9 @@ class LinePanel:
 def panels(found: Findings) -> list[LinePanel]:
     """The figures, in the order of the paper."""
     bonus = [bonus_panel(found)] if found.bonuses and found.beta > 0 else []
-    return [*bonus, optimism_panel(found), known_panel(found), escape_panel(found), loss_panel(found)]
+    optimal = [optimism_panel(found)] if found.optimism else []
+    loss = [loss_panel(found)] if found.optimism else []
+    return [*bonus, *optimal, known_panel(found), escape_panel(found), *loss]
 
 
 def bonus_panel(found: Findings) -> LinePanel:
@@ -89,7 +91,8 @@ def bonus_panel(found: Findings) -> LinePanel:
     if np.any(first.largest > first.mean + 1e-9):
         worst = np.maximum(found.beta * first.largest[:visits], floor)
         lines.append(Line(f"{found.bonuses[0].label}, worst case", _by_number(worst), 0, dashed=True))
-    line = tuple((float(n), found.beta * float(first.mean[0]) / n) for n in range(1, visits))
+    height = max(first.mean[0], first.mean[-1] * (len(first.mean) - 1))  # through the last point if that is higher
+    line = tuple((float(n), found.beta * float(height) / n) for n in range(1, visits))
     lines.append(Line("1/n", line, 6, dashed=True))
     return LinePanel(
         "bonus", "Bonus by visits", "visits of (s, a)", "bonus, in units of reward",
@@ -106,6 +109,7 @@ def optimism_panel(found: Findings) -> LinePanel:
     curve = Line(
         "Ṽ − V*", tuple((b, (low + high) / 2) for b, low, high in ends), 0, tuple((low, high) for _, low, high in ends)
     )
+    assert found.optimistic_beta is not None
     marks = [Guide("γ/(2(1 − γ))", found.optimistic_beta, True), Guide("|S|²|A|/(1 − γ)²", found.paper_beta, True)]
     if found.beta > 0:
         marks.insert(0, Guide("the planner's β", found.beta, True))
@@ -131,13 +135,15 @@ def known_panel(found: Findings) -> LinePanel:
 def escape_panel(found: Findings) -> LinePanel:
     """P(A_M) over time, in M_K and in the world."""
     limit = found.epsilon * (1 - found.gamma) ** 2
+    lines = [_over_time(found, "in M_K", 0, lambda step: step.escape.in_known_mdp)]
+    if found.history.steps[0].escape.in_world is not None:
+        lines.append(_over_time(found, "in the world", 1, lambda step: step.escape.in_world or 0.0, dashed=True))
     return LinePanel(
         "escape", "Probability of escape", "step", f"P(leaving K within T = {found.history.horizon} steps)",
         "The probability that the greedy policy takes an unknown pair within T steps, mean and range over episodes: by "
-        "the mean transitions of M_K, and for θ drawn from the belief. The proof calls a step exploring if it is at "
-        f"least ε(1 − γ)² = {limit:.2g}.",
-        (_over_time(found, "in M_K", 0, lambda step: step.escape.in_known_mdp),
-         _over_time(found, "in the world", 1, lambda step: step.escape.in_world, dashed=True)),
+        "the mean transitions of M_K and, where θ can be listed, for θ drawn from the belief. The proof calls a step "
+        f"exploring if it is at least ε(1 − γ)² = {limit:.2g}.",
+        tuple(lines),
     )  # fmt: skip
 
 
@@ -149,9 +155,14 @@ def loss_panel(found: Findings) -> LinePanel:
         f"V*(b, s) less the value of acting on the planner from there on, mean and range over {history.episodes} "
         f"episodes. Above 4ε a step is suboptimal: {sum(history.counts):,} of {len(history.steps):,} are. The theorem "
         f"allows m = {power_text(history.bound)} with probability {1 - history.delta:g}, with 1 for its constant.",
-        (_over_time(found, "V* − V^A", 3, lambda step: (step.optimal[1] - step.achieved[0]) / history.unit),),
+        (_over_time(found, "V* − V^A", 3, lambda step: _loss(step) / history.unit),),
         (Guide("4ε", CLOSE * found.epsilon),),
     )  # fmt: skip
+
+
+def _loss(step: HistoryStep) -> float:
+    assert step.optimal is not None and step.achieved is not None
+    return step.optimal[1] - step.achieved[0]
 
 
 def power_text(value: float) -> str:
@@ -172,7 +183,9 @@ def _over_time(
     length = max(map(len, episodes))
     table = np.array([values + [values[-1]] * (length - len(values)) for values in episodes])
     band = tuple(zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True))
-    return Line(label, _by_number(table.mean(axis=0)), colour, band, dashed)
+    times = sorted({step.t for step in found.history.steps})
+    points = tuple(zip(map(float, times), table.mean(axis=0).tolist(), strict=True))
+    return Line(label, points, colour, band, dashed)
 
 
 def _by_number(values: Iterable[float]) -> tuple[tuple[float, float], ...]:
