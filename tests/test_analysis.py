@@ -249,10 +249,13 @@ def test_the_value_of_acting_on_a_planner_agrees_with_following_every_outcome(kn
 def test_theorem_2_holds_step_by_step_with_the_least_optimistic_beta():
     """V^A ≥ V* − 3ε − P(A_M)/(1 − γ)², with P(A_M) in M_K and T = 1/(1 − γ) ln(1/(ε(1 − γ)²))."""
     small = 0
-    for seed in range(60):
-        beta = analysis.optimistic_beta(planner_for(random_tables(seed)))
+    for seed in range(25):
+        m = random_tables(seed)
+        beta = analysis.optimistic_beta(planner_for(m))
         for epsilon in (0.02, 0.2):
-            planner = planner_for(random_tables(seed), beta, known=epsilon)
+            sure = np.eye(len(m.prior))[np.argmax(m.prior)]
+            m.prior = (1 - 0.1 * epsilon) * sure + 0.1 * epsilon * m.prior  # otherwise nothing would be known
+            planner = planner_for(m, beta, known=epsilon)
             planner.reset()
             gamma, unit = planner.discount, beta * 2 * (1 - planner.discount) / planner.discount
             steps = math.ceil(math.log(1 / (epsilon * (1 - gamma) ** 2)) / (1 - gamma))
@@ -261,7 +264,7 @@ def test_theorem_2_holds_step_by_step_with_the_least_optimistic_beta():
             loss = (optimal_for(planner).decide().value - PolicyValues(planner, [root]).bounds(root)[1]) / unit
             assert loss <= 3 * epsilon + escape / (1 - gamma) ** 2 + 1e-9, (seed, epsilon)
             small += escape < epsilon * (1 - gamma) ** 2
-    assert small > 3  # so that the loss is at most 4ε
+    assert small > 10  # so that the loss is at most 4ε
 
 
 def test_values_beyond_the_nodes_are_bounded():
