@@ -57,7 +57,8 @@ def test_every_entry_is_complete(pattern):
 @pytest.mark.parametrize("pattern", ENTRIES)
 def test_every_entry_defines_the_tuple(pattern):
     rows = re.findall(r"^\| \$(\S+)\$ \| (.+) \|$", ENTRIES[pattern], re.M)
-    assert [symbol for symbol, _ in rows] == ["X", r"\Theta", "A", "O", "T", "Z", "R", r"\gamma"]
+    symbols = [symbol for symbol, _ in rows]
+    assert symbols == ["X", r"\Theta", "A", "O", "T", "Z", "R", r"\gamma"], "copy the table of another entry"
     (name,) = re.findall(r"^Size of `([^`]+)`", ENTRIES[pattern], re.M)
     model, gamma = pl.make_model(name), rows[-1][1]
     assert float(gamma.partition(",")[0]) == model.discount
@@ -68,7 +69,7 @@ def test_every_entry_defines_the_tuple(pattern):
 @pytest.mark.parametrize("pattern", ENTRIES)
 def test_the_numbers_of_planners_are_those_of_the_files(pattern):
     filled = runpy.run_path(str(ROOT / "benchmarks" / "gallery_numbers.py"))["filled"]
-    assert ENTRIES[pattern].count("<!-- numbers: ") == 1
+    assert ENTRIES[pattern].count("<!-- numbers: ") == 1, "docs/add-a-problem.md says how an entry gets its table"
     assert filled(ENTRIES[pattern]) == ENTRIES[pattern], "run `python benchmarks/gallery_numbers.py`"
 
 

@@ -119,6 +119,17 @@ def test_a_list_of_parameters_in_a_docstring_becomes_a_list():
     assert as_list(prose) == prose and as_list("    code  # comment") == "    code  # comment"
 
 
+def test_lists_are_those_of_github():
+    """Checked by rendering: what belongs to an item is in it, and every item is one."""
+    markdown = pytest.importorskip("markdown")
+    adapt = runpy.run_path(str(ROOT / "website" / "lists.py"))["for_python_markdown"]
+    page = "Text:\n- a\n  more\n\n      code\n\n  b\n- c\n  - d\n- e\n\nThen:\n1. f\n\n   g\n2. h\n\nend\n\n    x\n    - y\n"
+    html = markdown.markdown(adapt(page)).replace("\n", "")
+    assert html.count("<li>") == 6 and html.count("<ol>") == 1 and html.count("<pre>") == 2
+    assert "<p>b</p></li>" in html and "<li>d</li></ul></li>" in html.replace("<p>", "").replace("</p>", "")
+    assert adapt("```\n- a\n\n  b\n- c\n```") == "```\n- a\n\n  b\n- c\n```"
+
+
 def test_a_formula_that_cannot_be_shown_is_refused():
     pytest.importorskip("latex2mathml")
     mathml = runpy.run_path(str(ROOT / "website" / "formulas.py"))["mathml"]
