@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from models import ChangingParts, Tables, tables
+from rich.console import Console
 
 import pomdplite as pl
 from pomdplite.cli.main import execute
@@ -12,6 +13,7 @@ from pomdplite.formats.file_model import ILLEGAL, NO_OBSERVATION
 from pomdplite.formats.listing import distinct_names, listing
 from pomdplite.formats.structure import structure_of_states
 from pomdplite.formats.write_pomdp import _PairWriter, pomdp_text
+from pomdplite.views.text import drawing
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -181,3 +183,15 @@ def test_the_command_writes_a_file_and_spares_others(tmp_path, capsys):
     assert execute(["export", "tiger", str(path)]) == 2
     assert "is not overwritten" in capsys.readouterr().err and path.read_text() == "<pomdpx>mine</pomdpx>"
     assert execute(["export", "tiger", str(tmp_path / "tiger.xml")]) == 2
+
+
+def test_what_is_printed_of_a_file_has_its_names(tmp_path, capsys):
+    """A state by its name, and one line for each of several components with two values."""
+    path = tmp_path / "rocks.pomdpx"
+    pl.save(pl.make_model("rocksample-4-4"), path)
+    model, console = pl.load(path), Console(width=80)
+    console.print(drawing(model, model.initial_state(), [np.array([0.25, 0.75])] * 4))
+    state, *lines = capsys.readouterr().out.splitlines()
+    assert state.strip() == model.describe_state(model.initial_state()) and "=" not in state
+    assert [line.split()[:2] for line in lines] == [[f"rock-{i}", "good"] for i in range(4)]
+    assert all(line.rstrip().endswith("75.0%") for line in lines)

@@ -8,6 +8,7 @@ in the beginning. All others are components of their own.
 A network that this does not cover, perhaps because observations reveal what changes by chance, raises `NotFactored`.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ class Factored:
         for variable in self.seen:
             further: list[tuple[Values, list[Branch]]] = []
             for after, factors in outcomes:
-                found = self.transition[variable.after].at({**context, **after})
+                found = self.transition[variable.after].at({**context, **after} if after else context)
                 self._need_before(found)
                 for branch in found.branches(where):
                     further.append(({**after, variable.after: branch.value}, [*factors, branch]))
@@ -222,10 +223,12 @@ class Factored:
             )  # fmt: skip
         if step.changes:
             later = np.asarray(np.ravel_multi_index([at[v.after] for v in hidden.members], hidden.shape), np.int64)
-        chances = np.ones((len(ys), size))
+        alike = [math.prod(b.table for b in factors if not b.parents) for _, factors in step.outcomes]
+        chances = np.array(alike, np.float64).repeat(size).reshape(len(ys), size)  # for all hidden values
         for k, (_, factors) in enumerate(step.outcomes):
             for branch in factors:
-                chances[k] *= branch.table if not branch.parents else _look_up(branch.parents, branch.table, at, size)
+                if branch.parents:
+                    chances[k] *= _look_up(branch.parents, branch.table, at, size)
         gain = np.zeros(size)
         for functions in step.rewards:
             values = [_look_up(f.variables, f.table, at, size) if f.variables else f.table for f in functions]

@@ -54,12 +54,13 @@ class Restricted:
     """
 
     def __init__(
-        self, factor: Factor, variables: tuple[str, ...], table: Floats, named: Sequence[int] | None = None
-    ) -> None:
+        self, factor: Factor, variables: tuple[str, ...], table: Floats, named: Sequence[int] | None = None,
+        checked: bool = False,
+    ) -> None:  # fmt: skip
         self.factor, self.variables, self.table = factor, variables, table
         self.named = range(factor.sizes[-1] if factor.child is not None else 0) if named is None else named
         self.parents = variables if factor.child is None else variables[:-1]
-        self._checked = False
+        self._checked = checked
         self._branches: list[Branch] | None = None
         self._certain: bool | None = None
 
@@ -89,11 +90,14 @@ class Restricted:
         """The values that the child can take."""
         if self._branches is None:
             table = self.check(where)
-            some: Any = table if table.ndim == 1 else table.reshape(-1, table.shape[-1]).any(axis=0)
-            self._branches = [
-                Branch(self.named[i], self.parents, table[..., i])
-                for i, possible in enumerate(some.tolist()) if possible
-            ]  # fmt: skip
+            if table.ndim == 1:
+                numbers: Any = table.tolist()
+                self._branches = [Branch(i, (), p) for i, p in zip(self.named, numbers, strict=True) if p]
+            else:
+                some: Any = table.reshape(-1, table.shape[-1]).any(axis=0)
+                self._branches = [
+                    Branch(self.named[i], self.parents, table[..., i]) for i in np.flatnonzero(some).tolist()
+                ]
         return self._branches
 
     def certain(self, where: Callable[[], str]) -> bool:
@@ -109,7 +113,7 @@ class Branch(NamedTuple):
 
     value: int
     parents: tuple[str, ...]
-    table: Floats
+    table: Floats | float  # a number if there are no parents
 
 
 class Restriction:
@@ -164,7 +168,11 @@ class Restriction:
             key = *[pattern[i] for i in self.free], table.tobytes()
             if key in self._equal:
                 return self._equal[key]
-        new = self._restricted(numbers, dict(zip(self.fixed, context, strict=True)))
+        factor, values = self.factor, dict(zip(self.fixed, context, strict=True))
+        only_child = factor.child is not None and self.free == [len(factor.variables) - 1]
+        if only_child and all(factor.entries[number].pattern[-1] >= 0 for number in numbers):
+            return self._listed(numbers, values)
+        new = self._restricted(numbers, values)
         if key is None:
             children = tuple(new.named) if isinstance(new.named, list) else ()
             key = new.variables, children, new.table.tobytes()
@@ -173,8 +181,6 @@ class Restriction:
     def _restricted(self, numbers: Sequence[int], context: Mapping[int, int]) -> Restricted:
         factor = self.factor
         last = len(factor.variables) - 1 if factor.child is not None else None
-        if self.free == [last] and all(factor.entries[number].pattern[-1] >= 0 for number in numbers):
-            return self._listed(numbers, context)
         named = [
             i for i in self.free if i == last or any(factor.entries[number].pattern[i] != ANY for number in numbers)
         ]
@@ -209,8 +215,9 @@ class Restriction:
         found: dict[int, float] = {}
         for number in numbers:
             pattern, table = self.factor.entries[number]
-            each = tuple([context[i] for i, value in enumerate(pattern[:-1]) if value == EACH])
-            found[pattern[-1]] = float(table[each])
+            each = [context[i] for i, value in enumerate(pattern[:-1]) if value == EACH] if self._split else ()
+            found[pattern[-1]] = float(table[tuple(each)])
         children = sorted(found)
         values = [found[child] for child in children]
-        return Restricted(self.factor, self.factor.variables[-1:], np.array(values), children)
+        exact = bool(values) and min(values) >= 0 and abs(sum(values) - 1) <= 1e-13  # else it is checked when used
+        return Restricted(self.factor, self.factor.variables[-1:], np.array(values), children, exact)
