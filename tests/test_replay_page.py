@@ -1,11 +1,19 @@
 """The page of a replay in a browser: moving through the steps, themes, and phones."""
 
+from dataclasses import replace
+
 import pytest
 from test_replay import EVIL, EvilDoors
 
 import pomdplite as pl
 
 pytest.importorskip("jinja2")
+
+
+def without_line(step: pl.Step) -> pl.Step:
+    """The step of a planner that does not say what it expects to do later."""
+    decision = step.decision
+    return replace(step, decision=replace(decision, solution=replace(decision.solution, line=())))
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +24,12 @@ def pages(tmp_path_factory):
     doors = pl.PomdpLite(EvilDoors())
     replays = {
         "tiger": pl.replay("tiger", seed=3),
-        "two": pl.replay("rocksample-4-4", ["pomdp-lite", "qmdp"], seed=2, beta=0.8),
+        "two": pl.replay("rocksample-4-4", ["pomdp-lite", "mean-mdp"], seed=2, beta=0.8),
         "evil": pl.replay(doors.model, doors, seed=1),
     }
     replays["evil"].title = EVIL
+    steps = replays["two"].recordings[1].steps
+    steps[:] = [without_line(step) for step in steps]
     for name, replay in replays.items():
         replay.save(folder / f"{name}.html")
     return {name: ((folder / f"{name}.html").as_uri(), replay) for name, replay in replays.items()}

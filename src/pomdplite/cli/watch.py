@@ -114,7 +114,8 @@ def watch(
         out.print(f"video in {film.path}", highlight=False)
     if html is not None:
         replay = Replay(*recordings, title=Scenario(problem, world).label, about=episode_text(seed, episode))
-        replay.save(html)
+        with err.status(f"drawing the steps for {html}"):
+            replay.save(html)
         out.print(" ".join(filter(None, (f"page in {html}.", replay.cut))), highlight=False)
     if not finished:
         raise typer.Exit(_INTERRUPTED)

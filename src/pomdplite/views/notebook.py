@@ -16,10 +16,10 @@ from pomdplite.views.page import measured
 from pomdplite.views.palette import LIGHT
 from pomdplite.views.replay.page import Replay
 from pomdplite.views.tables import tables
-from pomdplite.views.text import cell_name, effort, known_values
+from pomdplite.views.text import effort, known_values
 
 _MOST_ACTIONS, _MOST_STEPS = 8, 60  # rows of a table
-_REWARD, _BONUS = LIGHT[0], LIGHT[4]
+_REWARD, _BONUS = LIGHT[5], LIGHT[4]  # visible on white and on black
 
 
 def _fragment(kind: type, template: str) -> Callable[[Callable[[Any], dict[str, Any]]], Callable[[Any], str | None]]:
@@ -73,10 +73,10 @@ def _episode(result: Episode) -> dict[str, Any]:
 
 @_fragment(Evaluation, "facts_fragment.html.j2")
 def _evaluation(result: Evaluation) -> dict[str, Any]:
-    count = len(result.episodes)
+    count, beta = len(result.episodes), result.parameters.get("beta")
     return {
-        "title": f"{cell_name(result.cell)} on {result.problem}, seed {result.seed}",
-        "facts": measured(result),
+        "title": f"{result.planner} on {result.problem}, seed {result.seed}",
+        "facts": ({} if beta is None else {"β": f"{beta:g}"}) | measured(result),
         "notes": [f"in {times} of {count} episodes: {note}" for note, times in result.notes.items()],
     }
 
