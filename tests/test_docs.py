@@ -297,6 +297,37 @@ def test_the_benchmark_of_regret_computes_the_value_of_a_policy(family):
     assert value < best + 1e-9 and abs(value - played.mean) < 4 * played.stderr + 1e-9
 
 
+def test_the_page_about_the_theory(tmp_path, monkeypatch, capsys):
+    """It prints the numbers in its comments."""
+    pytest.importorskip("matplotlib")
+    page = (ROOT / "docs/theory.md").read_text()
+    run_blocks("docs/theory.md", tmp_path, monkeypatch)
+    printed = re.findall(r"(?<![\w.])\d+\.?\d*(?:e\+\d+)?|inf|True|False", capsys.readouterr().out)
+    claimed = [
+        "9.0",
+        "inf",
+        "True",
+        "0.252",
+        "0.664",
+        "0.032",
+        "0.057",
+        "0.032",
+        "0.034",
+        "0.0327",
+        "0.0496",
+        "0.76",
+        "0.71",
+        "0.84",
+        "0.73",
+        "1.0",
+        "True",
+    ]
+    for said, shown in zip(claimed, printed, strict=False):
+        assert said in page and (said == shown or abs(float(said) - float(shown)) < 0.005), (said, shown)
+    assert printed[-4:] == ["0", "9.0", "106", "1.1e+07"]
+    assert len(list((tmp_path / "figures").glob("*.png"))) == 5
+
+
 def test_the_rows_of_the_benchmarks_fit_80_columns(capsys):
     """The quick parts of benchmarks/run.py, which use internals that may change."""
     scope = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))
