@@ -73,6 +73,13 @@ def test_the_page_about_gymnasium(tmp_path, monkeypatch, capsys):
     assert 0.5 <= world.theta.mass <= 2.0 and world.step(0).reward < 0
 
 
+def test_the_page_about_unknown_probabilities(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("gymnasium")
+    scope = run_blocks("docs/unknown-mdp.md", tmp_path, monkeypatch)
+    assert scope["planner"].belief.mean()["good, run"].tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert scope["belief"].mean()["moves or stays"].tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
 def test_the_page_about_model_files(tmp_path, monkeypatch, capsys):
     run_blocks("docs/model-files.md", tmp_path, monkeypatch)
     claimed = re.search(r"print\(model.structure\)  # (.*)", (ROOT / "docs/model-files.md").read_text())

@@ -32,7 +32,7 @@ COUNTING = [name for name, kind in PLANNERS.items() if issubclass(kind, CountsPl
 LISTED = [name for name in PLANNERS if name not in COUNTING]
 for problem, make, planners in (
     ("tiger", pl.Tiger, LISTED), ("rocksample", lambda: pl.RockSample(2, [(0, 1)]), LISTED),
-    ("chain", lambda: pl.Chain("semi-tied"), [*COUNTING, "pomdp-lite", "mean-mdp"]),
+    ("chain", lambda: pl.SlipperyChain("semi-tied"), [*COUNTING, "pomdp-lite", "mean-mdp"]),
 ):
     problem_conforms(small(make), episodes=1)
     for name in planners:

@@ -107,7 +107,7 @@ def test_psrl_draws_again_when_visits_have_doubled():
 
 @pytest.mark.parametrize("name", ["pomdp-lite", "mean-mdp", "beb", "variance-bonus", "r-max", "psrl"])
 def test_planners_conform_on_unknown_probabilities(name):
-    chain = pl.Chain("semi-tied", horizon=40)
+    chain = pl.SlipperyChain("semi-tied", horizon=40)
     given = {"beta": 2.0} if name == "pomdp-lite" else {}
     planner_conforms(lambda model: pl.make_planner(name, model, **given), chain)
 
@@ -125,7 +125,7 @@ def test_they_say_that_they_are_for_unknown_probabilities(name):
 )  # fmt: skip
 def test_bad_parameters_are_explained(name, parameters, message):
     with pytest.raises(pl.UsageError, match=message):
-        pl.make_planner(name, pl.Chain(), **parameters)
+        pl.make_planner(name, pl.SlipperyChain(), **parameters)
 
 
 def best_total(p, reward, steps):
@@ -179,7 +179,7 @@ def test_problems_conform(name):
 
 
 def test_the_number_of_workers_does_not_change_a_result():
-    model = pl.Chain("tied", horizon=60)
+    model = pl.SlipperyChain("tied", horizon=60)
     one, two = (pl.evaluate(model, "psrl", episodes=6, seed=2, workers=workers) for workers in (1, 2))
     assert [e.undiscounted for e in one.episodes] == [e.undiscounted for e in two.episodes]
 

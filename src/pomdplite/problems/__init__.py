@@ -16,7 +16,7 @@ from pomdplite.problems.registry import PROBLEMS, ProblemEntry, is_own, make_mod
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
-from pomdplite.problems.unknown.chain import Chain
+from pomdplite.problems.unknown.chain import SlipperyChain
 from pomdplite.problems.unknown.flag_maze import FlagMaze
 from pomdplite.problems.unknown.from_gymnasium import unknown_from_gymnasium
 
@@ -24,7 +24,6 @@ __all__ = [
     "PROBLEMS",
     "Acrobot",
     "Battleship",
-    "Chain",
     "Doorman",
     "FlagMaze",
     "GouldianFinch",
@@ -37,6 +36,7 @@ __all__ = [
     "Pendulum",
     "ProblemEntry",
     "RockSample",
+    "SlipperyChain",
     "TableCarrying",
     "Tiger",
     "files_loaded_once",

@@ -26,7 +26,7 @@ from pomdplite.problems.rocksample.maps import MAPS, random_rocks
 from pomdplite.problems.rocksample.rules import RockSample
 from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
-from pomdplite.problems.unknown.chain import Chain
+from pomdplite.problems.unknown.chain import SlipperyChain
 from pomdplite.problems.unknown.flag_maze import FlagMaze
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
@@ -94,9 +94,11 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "grasp-jaco": ProblemEntry(grasp_jaco, "grasp, with the geometry of the simulated Kinova Jaco"),
     "table-carrying": ProblemEntry(TableCarrying, "turn a table with a person of unknown preference and adaptability"),
     "gouldian-finch": ProblemEntry(GouldianFinch, "protect a bird while learning which of four experts is right"),
-    "chain": ProblemEntry(Chain, "learn the unknown probabilities of a chain of five states"),
-    "chain-semi-tied": ProblemEntry(partial(Chain, "semi-tied"), "chain, if each action has its own chance to slip"),
-    "chain-tied": ProblemEntry(partial(Chain, "tied"), "chain, if both actions have the same chance to slip"),
+    "chain": ProblemEntry(SlipperyChain, "learn the unknown probabilities of a chain of five states"),
+    "chain-semi-tied": ProblemEntry(
+        partial(SlipperyChain, "semi-tied"), "chain, if each action has a chance of its own"
+    ),
+    "chain-tied": ProblemEntry(partial(SlipperyChain, "tied"), "chain, if both actions have the same chance"),
     "flag-maze": ProblemEntry(FlagMaze, "learn how moves slip in a maze of 264 states, and collect its flags"),
     "flag-maze-tied": ProblemEntry(partial(FlagMaze, "tied"), "flag-maze, if moves slip in the same way everywhere"),
 }

@@ -21,7 +21,7 @@ SLIP = 0.2
 PRIORS = ("full", "semi-tied", "tied")
 
 
-class Chain(UnknownMdp):
+class SlipperyChain(UnknownMdp):
     """Learn the probabilities of a chain of five states: 10 per step at its end, or 2 for returning to its start.
 
     prior  "full", "semi-tied" or "tied"
