@@ -18,6 +18,7 @@ LABELS = {
     "pomdp-lite": "POMDP-lite", "pomdp-lite-plus": "POMDP-lite plus", "bayes-optimal": "Bayes-optimal",
     "sarsop": "SARSOP", "despot": "DESPOT", "pomcp": "POMCP", "pomcp-exact": "POMCP, exact belief",
     "pomcpow": "POMCPOW", "pft-dpw": "PFT-DPW", "qmdp": "QMDP", "most-likely": "most likely θ", "mean-mdp": "Mean MDP",
+    "beb": "BEB", "variance-bonus": "variance bonus", "r-max": "R-max", "psrl": "PSRL",
     "told": "POMDP-lite, told θ", "nominal": "POMDP-lite, assuming masses of 1", "no assistant": "no assistant",
 }  # fmt: skip
 OURS, DIFFERENCE = "pomdp-lite", "less POMDP-lite's, on the same episodes"
@@ -91,6 +92,7 @@ def table(corner: str, headings: list[str], cells: Cells) -> str:
 
 TABLES = {
     "tiger": lambda: study("gallery.csv", {"tiger": "`tiger`"}),
+    "maze": lambda: study("gallery.csv", {"maze": "`maze`"}),
     "rocksample": lambda: study(
         "table1-short.csv", {f"rocksample-{n}": f"`{n}`" for n in ("7-8", "11-11", "15-15", "20-20")}
     ),
@@ -104,6 +106,9 @@ TABLES = {
     "doorman": lambda: episodes("assistants.csv", "doorman", "steps", "actions of the person"),
     "table-carrying": lambda: study("applications.csv", {"table-carrying": "`table-carrying`"}),
     "gouldian-finch": lambda: study("applications.csv", {"gouldian-finch": "`gouldian-finch`"}),
+    "chain": lambda: study(
+        "unknown-mdp.csv", {f"chain{prior}": f"`chain{prior}`" for prior in ("", "-semi-tied", "-tied")}
+    ),
 }
 
 
