@@ -55,7 +55,8 @@ def show(problem: ProblemArgument) -> None:
 def _hidden_count(model: Model) -> str:
     if isinstance(model.hidden, Dirichlet):
         distributions, outcomes = len(model.hidden.components), len(model.hidden.counts)
-        return f"unknown probabilities: {distributions:,} distributions with {outcomes:,} outcomes in all"
+        several = "s" if distributions > 1 else ""
+        return f"unknown probabilities: {distributions:,} distribution{several} with {outcomes:,} outcomes in all"
     if isinstance(model.hidden, Distributed):
         return "; ".join(f"{name} {prior}" for name, prior in model.hidden.priors.items())
     return "not listed" if model.hidden.size is None else f"{model.hidden.size:,}"

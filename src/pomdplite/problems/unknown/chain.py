@@ -18,6 +18,7 @@ from pomdplite.model.unknown import UnknownMdp
 
 STATES = 5
 SLIP = 0.2
+BETA = 30.0  # the best of a few on 16 episodes with the full prior (docs/unknown-mdp.md)
 PRIORS = ("full", "semi-tied", "tied")
 
 
@@ -47,7 +48,7 @@ class SlipperyChain(UnknownMdp):
             ties = {name: [pair for pair in effects if names[pair[1]] == name] for name in names.values()}
             given = {"outcomes": effects, "ties": ties, "truth": dict.fromkeys(ties, (1 - slip, slip))}
         states = [str(s + 1) for s in range(STATES)]
-        super().__init__(states, ("a", "b"), reward, discount=discount, horizon=horizon, **given)
+        super().__init__(states, ("a", "b"), reward, discount=discount, horizon=horizon, beta=BETA, **given)
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
         """Draw the chain, with the expected probability that a moves on from each state."""
