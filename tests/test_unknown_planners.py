@@ -6,6 +6,7 @@ from test_counts import STATES, random_mdp
 
 import pomdplite as pl
 from pomdplite import rng
+from pomdplite.planners import beta
 from pomdplite.testing import planner_conforms, problem_conforms
 
 GAMMA = 0.9
@@ -184,7 +185,9 @@ def test_the_number_of_workers_does_not_change_a_result():
     assert [e.undiscounted for e in one.episodes] == [e.undiscounted for e in two.episodes]
 
 
-def test_beta_is_chosen_on_mdps_that_are_drawn_from_the_prior():
+def test_beta_is_chosen_on_mdps_that_are_drawn_from_the_prior(monkeypatch):
+    monkeypatch.setattr(beta, "cache_folder", lambda: None)
+    monkeypatch.setattr(beta, "WORK", 300_000_000)  # a fifth
     model, _, _ = random_mdp(seed=11, gamma=0.8, horizon=20)
     planner = pl.PomdpLite(model, "auto")
     planner.prepare()
