@@ -1,5 +1,6 @@
 """The paper's Section IV on models small enough to be solved exactly: which of its lemmas hold, and how."""
 
+import functools
 import itertools
 import math
 
@@ -11,7 +12,8 @@ from scipy import stats
 
 import pomdplite as pl
 from pomdplite import analysis
-from pomdplite.analysis.known import escape_of
+from pomdplite.analysis.frozen import frozen_mdp
+from pomdplite.analysis.known import escape_of, known_set_of
 from pomdplite.analysis.policy_values import PolicyNode, PolicyValues
 
 CLOSED = {"opened": "none"}
@@ -43,6 +45,11 @@ def random_tables(seed: int, *, deterministic: bool = False) -> Tables:
     )  # fmt: skip
 
 
+@functools.cache
+def random_model(seed: int) -> pl.Model:
+    return random_tables(seed).model()
+
+
 def planner_for(m: Tables, beta: float = 0.0, **options) -> pl.PomdpLite:
     return pl.PomdpLite(m.model(), beta, solver="exact", **options)
 
@@ -59,7 +66,7 @@ def optimal_for(planner: pl.PomdpLite) -> pl.BayesOptimal:
 def test_lemma_optimistic_holds_on_300_random_models_with_beta_at_least_gamma_over_2_1_minus_gamma():
     """Without the paper's ε, its |S|²|A|, or its assumption that the bonus decreases."""
     for seed in range(300):
-        planner = planner_for(random_tables(seed))
+        planner = pl.PomdpLite(random_model(seed), 0.0, solver="exact")
         beta = analysis.optimistic_beta(planner)
         found = analysis.optimism(planner, beta, optimal_for(planner))
         assert found.optimal[1] - found.optimal[0] < 1e-9
@@ -114,10 +121,11 @@ def test_the_lemma_in_the_appendix_fails_for_every_beta_even_if_the_bonus_decrea
 def test_lemma_accuracy_holds_on_300_random_models():
     positive = 0
     for seed in range(300):
-        planner = planner_for(random_tables(seed))
-        planner = pl.PomdpLite(planner.model, 0.02 * analysis.optimistic_beta(planner), solver="exact")
+        model = random_model(seed)
+        beta = 0.02 * analysis.optimistic_beta(pl.PomdpLite(model, 0.0, solver="exact"))
+        mdp = frozen_mdp(pl.PomdpLite(model, beta, solver="exact"))
         for epsilon in (0.05, 0.5):
-            found = analysis.known_mdp(planner, epsilon).accuracy
+            found = analysis.KnownMdp(known_set_of(mdp, epsilon)).accuracy
             assert -1e-9 <= found <= epsilon + 1e-9, f"model {seed}, ε = {epsilon}"
             positive += found > 1e-6
     assert positive > 100  # in many of them something known still has a bonus
@@ -167,14 +175,15 @@ def test_known_pairs_do_not_update_the_belief():
 
 
 def test_known_pairs_still_change_the_hidden_value():
-    planner = pl.PomdpLite(pl.make_model("rocksample-4-4"), 1e-9, solver="exact", known=0.5)
+    """A single action swaps two hidden values, and an observation tells which it is now."""
+    swapped = np.array([[[1], [0]]])
+    z = np.eye(2)[None, :, None, :]
+    model = pl.tabular(np.ones((1, 2, 1, 1)), np.arange(2.0)[None, :, None], z, discount=0.9, hidden_next=swapped)
+    planner = pl.PomdpLite(model, 1e-9, solver="exact", known=0.5)
     planner.reset()
-    maps, x = planner.belief.maps.copy(), planner.model.initial_state()
-    x.row, x.col = planner.model.rocks[0]
-    planner.recover(x)
-    planner.update("sample", x, None)
-    assert np.any(planner.belief.maps != maps)  # the rock is bad now, whatever it was
-    assert np.all(np.concatenate(planner.belief.initial_marginals()) == 0.5)
+    maps = planner.belief.maps.copy()
+    planner.update(0, {"state": 0}, 1)
+    assert np.any(planner.belief.maps != maps) and planner.belief.marginals()[0].tolist() == [0.5, 0.5]
 
 
 # ---------------------------------------------------------------------- escape, Theorem 2
@@ -445,6 +454,8 @@ def test_models_that_cannot_be_analysed_are_refused():
         analysis.known_set(pl.PomdpLite(pl.Tiger(), 1.0, solver="uct", sims=10), 0.1)
     with pytest.raises(pl.UsageError, match=r"known=0\.1 needs the exact solver, not 'uct'"):
         pl.PomdpLite(pl.Tiger(), 1.0, solver="uct", sims=10, known=0.1)
+    with pytest.raises(pl.TooLargeError, match="Tiger: the analysis, which lists every state, is for smaller models: "):
+        analysis.known_set(pl.PomdpLite(pl.Tiger(), 1.0, solver="exact", limit=1), 0.1)
     with pytest.raises(pl.UnsuitableError, match="needs a discount below 1"):
         analysis.known_set(pl.PomdpLite(pl.Tiger(discount=1.0), 1.0, solver="exact"), 0.1)
     with pytest.raises(pl.UsageError, match="takes a PomdpLite planner, not Qmdp"):
