@@ -90,6 +90,13 @@ def test_a_scenario_is_read_back_from_its_label():
     assert Scenario("tiger", Ajar).label == "tiger in Ajar"
 
 
+def test_headings_leave_out_the_folders_of_files():
+    assert Scenario("robots/arm.py:Arm", "labs/bench.py:Bench").title == "arm.py:Arm in bench.py:Bench"
+    assert (
+        Scenario("/data/Hallway.pomdp").title == "Hallway.pomdp" and Scenario("grasp", "jaco").title == "grasp in jaco"
+    )
+
+
 def test_worlds_are_known_by_name():
     assert set(pl.WORLDS) == {"model", "gantry", "jaco", "acrobot", "highway"}
     assert isinstance(pl.make_world("model", pl.Tiger()), pl.ModelWorld)

@@ -113,7 +113,7 @@ def watch(
         film.save()
         out.print(f"video in {film.path}", highlight=False)
     if html is not None:
-        replay = Replay(*recordings, title=Scenario(problem, world).label, about=episode_text(seed, episode))
+        replay = Replay(*recordings, title=Scenario(problem, world).title, about=episode_text(seed, episode))
         with err.status(f"drawing the steps for {html}"):
             replay.save(html)
         out.print(" ".join(filter(None, (f"page in {html}.", replay.cut))), highlight=False)

@@ -32,6 +32,12 @@ class Scenario:
         return self.problem if name == _MODEL else f"{self.problem}{_IN}{name}"
 
     @property
+    def title(self) -> str:
+        """The label without the folders of files, for headings."""
+        world = Path(self.world).name if isinstance(self.world, str) else self.world
+        return replace(self, problem=Path(self.problem).name, world=world).label
+
+    @property
     def planning_problem(self) -> str:
         """The problem to plan with: the same one, with the geometry fitted to the world."""
         if not isinstance(self.world, str):

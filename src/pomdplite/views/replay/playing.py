@@ -50,8 +50,8 @@ def replay(
     recordings: list[Recording] = []
     with make_world(world, model) as place:
         interrupted = not play_all((partial(record, one, place, seed, episode) for one in chosen), recordings)
-    label = Scenario(problem if isinstance(problem, str) else problem.name, world).label
-    found = Replay(*recordings, title=label, about=episode_text(seed, episode))
+    title = Scenario(problem if isinstance(problem, str) else problem.name, world).title
+    found = Replay(*recordings, title=title, about=episode_text(seed, episode))
     if interrupted:
         raise ReplayInterrupted(found)
     return found
