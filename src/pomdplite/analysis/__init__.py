@@ -4,8 +4,8 @@ The paper assumes rewards in [0, 1]. Here ε and every accuracy are shares of a 
 are the paper's numbers; values, bonuses and β are in the model's own units.
 """
 
+from pomdplite.analysis.complexity import SampleComplexity, sample_complexity
 from pomdplite.analysis.dirichlet import belief_change, mean_change, mean_change_bound
-from pomdplite.analysis.horizon import horizon, mistake_bound
 from pomdplite.analysis.known import (
     EscapeProbability,
     KnownMdp,
@@ -15,8 +15,8 @@ from pomdplite.analysis.known import (
     known_mdp,
     known_set,
 )
-from pomdplite.analysis.optimism import Optimism, optimal_planner, optimism, optimistic_beta, paper_beta
-from pomdplite.analysis.sample_complexity import SampleComplexity, sample_complexity
+from pomdplite.analysis.mistakes import horizon, mistake_bound
+from pomdplite.analysis.optimistic import Optimism, optimal_planner, optimism, optimistic_beta, paper_beta
 from pomdplite.analysis.suboptimal import HistoryStep, SuboptimalSteps, suboptimal_steps, total_complexity
 from pomdplite.analysis.visits import BonusByVisits, bonus_by_visits
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pomdplite.analysis.complexity import SampleComplexity, step_complexity
 from pomdplite.analysis.frozen import exact_graph, frozen_mdp
 from pomdplite.analysis.known import KnownMdp, known_set_of
-from pomdplite.analysis.optimism import Optimism, optimal_bounds, optimal_planner, optimistic_beta, paper_beta
-from pomdplite.analysis.sample_complexity import SampleComplexity, step_complexity
+from pomdplite.analysis.optimistic import Optimism, optimal_bounds, optimal_planner, optimistic_beta, paper_beta
 from pomdplite.analysis.suboptimal import SuboptimalSteps, histories
 from pomdplite.mdp.reward_range import reward_scale
 from pomdplite.planners.base import Planner

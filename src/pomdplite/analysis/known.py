@@ -15,7 +15,7 @@ from scipy.sparse import eye_array
 from scipy.sparse.linalg import spsolve
 
 from pomdplite.analysis.frozen import FrozenMdp, frozen_mdp
-from pomdplite.analysis.horizon import checked_epsilon, horizon
+from pomdplite.analysis.mistakes import checked_epsilon, horizon
 from pomdplite.compile.jit import Flags, Floats
 from pomdplite.errors import TooLargeError, UsageError
 from pomdplite.mdp.theorem1 import MdpSet

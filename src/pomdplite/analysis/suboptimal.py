@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite import rng
+from pomdplite.analysis.complexity import step_complexity
 from pomdplite.analysis.frozen import exact_graph, frozen_mdp
-from pomdplite.analysis.horizon import checked_epsilon, horizon, mistake_bound
 from pomdplite.analysis.known import EscapeProbability, escape_of, known_set_of
-from pomdplite.analysis.optimism import optimal_bounds, optimal_planner
+from pomdplite.analysis.mistakes import checked_epsilon, horizon, mistake_bound
+from pomdplite.analysis.optimistic import optimal_bounds, optimal_planner
 from pomdplite.analysis.policy_values import PolicyNode, PolicyValues
-from pomdplite.analysis.sample_complexity import step_complexity
 from pomdplite.beliefs import initial_belief
 from pomdplite.errors import UsageError
 from pomdplite.mdp.reward_range import reward_scale
