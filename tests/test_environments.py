@@ -74,8 +74,9 @@ def test_episodes_are_those_of_the_models_world_and_beliefs_those_of_planners(na
             for field in model.state.dtype.names:
                 if field != "_":
                     assert np.array_equal(np.ravel(seen[f"state_{field}"]), np.ravel(world.x[field]))
+            unknown = isinstance(model.hidden, pl.Dirichlet)
             for field, value in info["hidden"].items():
-                assert np.array_equal(value, world.theta[field])
+                assert np.array_equal(value, world.distributions if unknown else world.theta[field])
             known = np.concatenate([np.ravel(part) for key, part in seen.items() if key.startswith("belief_")])
             assert known == pytest.approx(np.concatenate(belief.marginals()), abs=1e-9)
             action, x = int(some_legal([info["action_mask"]], random)[0]), world.x

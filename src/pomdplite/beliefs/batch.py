@@ -39,7 +39,7 @@ class BeliefBatch(Protocol):
 def belief_batch(model: Model, count: int) -> BeliefBatch:
     """Beliefs of the kind that `initial_belief` chooses."""
     view = model.compiled_form.kernel_view()
-    return ExactBatch(view, count) if view.listed else SeparateBeliefs(view, count)
+    return ExactBatch(view, count) if view.listed and not view.counted else SeparateBeliefs(view, count)
 
 
 class BeliefRows(NamedTuple):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pomdplite.compile.jit import Floats
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.model import Model
 from pomdplite.model.spaces import Component, Distributed, Population
 
@@ -21,6 +22,7 @@ class BeliefField:
     size: int  # of each of them
     low: float
     high: float
+    joined: bool = False  # whether all arrays from the first on are put one behind the other; they may differ in size
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -29,6 +31,8 @@ class BeliefField:
 
     def numbers(self, marginals: list[Floats]) -> Floats:
         """[row] the numbers, given the marginals of several beliefs; sums of probabilities may exceed 1 by rounding."""
+        if self.joined:
+            return np.clip(np.concatenate(marginals[self.first :], axis=1), self.low, self.high)
         if self.count is None:
             return np.clip(marginals[self.first], self.low, self.high)
         own = marginals[self.first : self.first + self.count]
@@ -37,8 +41,10 @@ class BeliefField:
 
 def belief_fields(model: Model) -> list[BeliefField]:
     """The numbers of a belief about the model's θ: probabilities of listed values, else means, with quantiles if θ
-    has distributions; or the model's `summary`."""
+    has distributions; the mean probabilities if they are what is hidden; or the model's `summary`."""
     hidden, form = model.hidden, model.compiled_form
+    if isinstance(hidden, Dirichlet):
+        return [BeliefField("probabilities", 0, None, len(hidden.counts), 0.0, 1.0, joined=True)]
     if isinstance(hidden, Population) and "summary" in form.definition.functions and model.summary_size:
         return [BeliefField("summary", 0, None, model.summary_size, -np.inf, np.inf)]
     found: list[BeliefField] = []

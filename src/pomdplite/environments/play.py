@@ -133,7 +133,9 @@ class Play:
             found[prefix + name] = column(self._spaces[prefix + name], records, name)
 
     def hidden(self) -> dict[str, Any]:
-        """[row] of every field of the present hidden value."""
+        """[row] of every field of the present hidden value, or the hidden probabilities."""
+        if self.episodes.distributions.shape[1] > 0:
+            return {"probabilities": self.episodes.distributions.copy()}
         theta = self._batch.theta
         return {name: theta[name].copy() for name in theta.dtype.names}
 

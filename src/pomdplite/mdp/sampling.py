@@ -81,14 +81,15 @@ def simulate(
     return i, pick_from(out.rows.z, first, model.observations + 1, v), gained
 
 
-def outcome_row(model: KernelModel, distributions: Floats, x: Words, a: int, u: float) -> Words:
-    """The θ of a step from x[0] if θ is a set of distributions: the row of the outcome that the number u picks."""
+@kernel
+def outcome_row(model: KernelModel, distributions: Floats, x: Words, a: int, u: float) -> int:
+    """The row of θ for a step from x[0] if θ is a set of distributions: that of the outcome that the number u picks."""
     component = abi.depends(model, x, 0, a)
-    first, last = model.offsets[component : component + 2]
-    if component == len(model.offsets) - 2:
-        return model.theta[-1:]
-    row = first + pick(distributions[first:last], last - first, u)
-    return model.theta[row : row + 1]
+    row = model.offsets[component]
+    if component < model.offsets.shape[0] - 2:
+        last = model.offsets[component + 1]
+        row += pick(distributions[row:last], last - row, u)
+    return row
 
 
 @inlined

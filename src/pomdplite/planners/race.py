@@ -109,7 +109,8 @@ class Episodes:
             a, mean = known
             u, v = rng.uniform(noise), rng.uniform(noise)
             if distributions is not None:
-                theta = outcome_row(kernel_model, distributions, x.reshape(1, -1), a, u)
+                row = outcome_row(kernel_model, distributions, x.reshape(1, -1), a, u)
+                theta = kernel_model.theta[row : row + 1]
             i, o, drawn = simulate(kernel_model, x.reshape(1, -1), theta, a, u, v, self._buffer)
             self.view.raise_fault()
             reward = mean if self.view.listed else drawn

@@ -14,7 +14,8 @@ from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Flags, Floats, Ints, Words, inner, kernel
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes
-from pomdplite.mdp.sampling import draw_hidden, simulate
+from pomdplite.mdp.sampling import draw_hidden, outcome_row, simulate
+from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.hidden_table import hidden_table
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
@@ -30,7 +31,8 @@ class EpisodeRows(NamedTuple):
     number: Words  # [row] of the episode
     x: Words  # [row, x_words + z_words] the state, and behind it the last reading
     o: Ints  # [row] the last observation; of a model with readings, 0
-    theta: Words  # [row, theta_words] what is hidden now
+    theta: Words  # [row, theta_words] what is hidden now; if that is probabilities, the outcome of the last step
+    distributions: Floats  # [row, outcome] the hidden probabilities, if they are what is hidden; else no columns
     prior: Words  # [row] the stream that draws what is hidden
     noise: Words  # [row] the stream of the steps
     steps: Ints  # [row] taken so far
@@ -60,7 +62,7 @@ class ModelBatch:
         self.model = model
         self._view = model.compiled_form.kernel_view()
         kernel_model, prior = self._view.kernel_model, np.zeros(0)
-        if self._view.listed:  # component by component, as ModelWorld draws them
+        if self._view.listed and not self._view.counted:  # component by component, as ModelWorld draws them
             table = hidden_table(model.hidden, joint=False, evolves=False)
             kernel_model = kernel_model._replace(theta=table.theta, offsets=table.offsets, s_words=kernel_model.x_words)
             prior = table.prior
@@ -79,6 +81,7 @@ class ModelBatch:
             x=np.zeros((count, kernel_model.x_words + kernel_model.z_words), np.uint64),
             o=np.zeros(count, np.int64),
             theta=np.zeros((count, kernel_model.theta.shape[1]), np.uint64),
+            distributions=np.zeros((count, len(model.hidden.counts) if isinstance(model.hidden, Dirichlet) else 0)),
             prior=np.zeros(count, np.uint64),
             noise=np.zeros(count, np.uint64),
             steps=np.zeros(count, np.int64),
@@ -91,9 +94,13 @@ class ModelBatch:
     def reset(self, rows: Flags) -> None:
         """Start the episodes of these rows, with their seeds and numbers."""
         _begin(self._kernel_model, self._rules, self.episodes, rows)
-        if isinstance(self.model.hidden, Population):
+        hidden, episodes = self.model.hidden, self.episodes
+        if isinstance(hidden, Population):
             for i in np.flatnonzero(rows):
-                self._view.draw_prior(self.episodes.theta[i : i + 1], self.episodes.prior[i : i + 1])
+                self._view.draw_prior(episodes.theta[i : i + 1], episodes.prior[i : i + 1])
+        elif isinstance(hidden, Dirichlet):
+            for i in np.flatnonzero(rows):
+                episodes.distributions[i] = hidden.world(episodes.prior[i : i + 1])
         self._view.raise_fault()
 
     def step(self, actions: Ints, rows: Flags) -> int | None:
@@ -173,7 +180,11 @@ def _step(model: KernelModel, rules: Rules, episodes: EpisodeRows, actions: Ints
         if episodes.legal[i, a] == 1:
             noise = episodes.noise[i : i + 1]
             u, v = rng.uniform(noise), rng.uniform(noise)
-            j, o, reward = simulate(model, episodes.x[i : i + 1], episodes.theta[i : i + 1], a, u, v, out)
+            theta = episodes.theta[i : i + 1]
+            if episodes.distributions.shape[1] > 0:
+                row = outcome_row(model, episodes.distributions[i], episodes.x[i : i + 1], a, u)
+                theta = model.theta[row : row + 1]
+            j, o, reward = simulate(model, episodes.x[i : i + 1], theta, a, u, v, out)
             for w in range(episodes.x.shape[1]):
                 episodes.x[i, w] = out.y[j, w]
             for w in range(episodes.theta.shape[1]):

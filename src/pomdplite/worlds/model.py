@@ -61,7 +61,8 @@ class ModelWorld(World):
         """Sample the next state, the observation or reading, and the reward."""
         u, v = rng.uniform(self._noise), rng.uniform(self._noise)
         if self._view.counted:
-            self._theta = outcome_row(self._view.kernel_model, self._distributions, self._x, a, u)
+            row = outcome_row(self._view.kernel_model, self._distributions, self._x, a, u)
+            self._theta = self._view.kernel_model.theta[row : row + 1]
         i, o, reward = simulate(self._view.kernel_model, self._x, self._theta, a, u, v, self._buffer)
         y = self._buffer.y[i : i + 1].copy()
         terminated = bool(abi.terminal(self._view.kernel_model, y, 0))
