@@ -485,7 +485,7 @@ def test_arguments_of_the_sample_complexity_are_checked(arguments):
 def test_the_chain_has_the_bonus_of_lemma_1():
     """Five outcomes with one count each: 2 · (4/5) / 6 at the prior, and 5/(5 + n) of it after n visits, on average."""
     first = 2 * 0.8 / 6
-    planner = pl.PomdpLite(pl.Chain(discount=0.9), 3.0, solver="exact")
+    planner = pl.PomdpLite(pl.SlipperyChain(discount=0.9), 3.0, solver="exact")
     known = analysis.known_set(planner, 0.1)
     assert known.threshold == pytest.approx(0.1 * 0.1 * 10) and len(known) == 0 and known.pairs == 10
     assert known.bonus({"state": "1"}, "a") == pytest.approx(3 * first)
@@ -499,7 +499,7 @@ def test_the_chain_has_the_bonus_of_lemma_1():
 
 
 def test_lemma_accuracy_and_escape_on_the_chain():
-    planner = pl.PomdpLite(pl.Chain(discount=0.9), 0.3, solver="exact")
+    planner = pl.PomdpLite(pl.SlipperyChain(discount=0.9), 0.3, solver="exact")
     planner.reset()
     world = pl.ModelWorld(planner.model)
     world.reset(1)
@@ -518,7 +518,7 @@ def test_lemma_accuracy_and_escape_on_the_chain():
 
 
 def test_known_pairs_of_the_chain_are_not_counted():
-    planner = pl.PomdpLite(pl.Chain(discount=0.9), 0.1, solver="exact", known=0.9)
+    planner = pl.PomdpLite(pl.SlipperyChain(discount=0.9), 0.1, solver="exact", known=0.9)
     planner.reset()
     before = planner.belief.counts.copy()
     planner.update("a", {"state": "2"}, None)
@@ -526,7 +526,7 @@ def test_known_pairs_of_the_chain_are_not_counted():
 
 
 def test_v_star_of_unknown_probabilities_is_refused():
-    planner = pl.PomdpLite(pl.Chain(discount=0.9), 1.0, solver="exact")
+    planner = pl.PomdpLite(pl.SlipperyChain(discount=0.9), 1.0, solver="exact")
     with pytest.raises(pl.UnsuitableError, match="probabilities are unknown"):
         analysis.suboptimal_steps(planner, 0.1)
     with pytest.raises(pl.UnsuitableError, match="bonus of Definition 1"):
