@@ -109,6 +109,10 @@ TABLES = {
     "chain": lambda: study(
         "unknown-mdp.csv", {f"chain{prior}": f"`chain{prior}`" for prior in ("", "-semi-tied", "-tied")}
     ),
+    "flag-maze": lambda: "\n\n".join(
+        episodes("flag-maze.csv", name, "flags", f"flags in 5,000 steps of `{name}`")
+        for name in ("flag-maze", "flag-maze-tied")
+    ),
 }
 
 
