@@ -12,6 +12,8 @@ from pomdplite.model.faults import Fault
 from pomdplite.model.records import from_words, to_words
 from pomdplite.model.spaces import Population
 
+_REPEATS = 20  # of evolve: a fair coin that decides between two values stays hidden once in a million times
+
 _REDRAWN = 64  # hidden values that are tried to show that a component matters
 
 
@@ -102,7 +104,7 @@ def _check_hidden_change(probe: Probe, x: Any, theta: Any, a: int, later: Any, c
         return
     hidden, where = probe.hidden, probe.place(x, theta, a)
     once = to_words(hidden.dtype, later)
-    again = [to_words(hidden.dtype, probe.interpreted.evolve(x, theta, a)) for _ in range(3)]
+    again = [to_words(hidden.dtype, probe.interpreted.evolve(x, theta, a)) for _ in range(_REPEATS)]
     if not all(np.array_equal(once, words) for words in again):
         probe.report.add(
             "random change",
