@@ -147,6 +147,7 @@ def test_the_belief_finds_the_masses_in_gymnasiums_world(name):
             assert low[mass] <= world.theta[mass] <= high[mass] < low[mass] + 0.05
 
 
+@pytest.mark.slow
 def test_pomdp_lite_swings_it_up_in_gymnasium(world):
     planner = pl.PomdpLite(pl.Acrobot(), sims=40)
     played = pl.run_episode(planner, world, 1000, 0)

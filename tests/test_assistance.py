@@ -174,7 +174,7 @@ def optimal_steps(problem):
     return -high, -low, float(model.alone.mean())
 
 
-@pytest.mark.parametrize("problem", ["toast", "doorman"])
+@pytest.mark.parametrize("problem", ["toast", pytest.param("doorman", marks=pytest.mark.slow)])
 def test_help_that_is_planned_optimally_never_costs_effort(problem):
     least, most, alone = optimal_steps(problem)
     assert least <= most + 1e-6 and most < 0.85 * alone

@@ -64,6 +64,7 @@ def test_tutorial(tmp_path, monkeypatch, capsys):
     assert list((tmp_path / "pictures").glob("*.png"))
 
 
+@pytest.mark.slow
 def test_the_page_about_gymnasium(tmp_path, monkeypatch, capsys):
     pytest.importorskip("gymnasium")
     scope = run_blocks("docs/gymnasium.md", tmp_path, monkeypatch)
@@ -336,6 +337,7 @@ def test_the_page_about_the_theory(tmp_path, monkeypatch, capsys):
     assert len(list((tmp_path / "figures").glob("*.png"))) == 5
 
 
+@pytest.mark.slow
 def test_the_rows_of_the_benchmarks_fit_80_columns(capsys):
     """The quick parts of benchmarks/run.py, which use internals that may change."""
     scope = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))

@@ -220,6 +220,7 @@ def test_battleship_rules():
     assert plain.reward(x, theta, ship) == 24.0 and plain.reward(x, theta, water) == -1.0
 
 
+@pytest.mark.slow
 def test_battleship_is_played_well():
     """Random play needs most of the board; the posterior's best cell far less."""
     result = pl.evaluate("battleship-10-5", episodes=6, seed=3, sims=2, particles=300)

@@ -28,6 +28,7 @@ def test_the_graph_converges_to_the_internal_reward_mdp(m):
     assert q[decision.action] > value - 0.02 * scale
 
 
+@pytest.mark.slow
 def test_the_tree_comes_closer_with_more_simulations():
     """Averaged returns include the cost of exploring, so convergence is slow. Measured on six fixed models."""
     gaps = {300: [], 30_000: []}
