@@ -101,6 +101,7 @@ def test_a_lost_scheduler_ends_the_run_which_can_be_resumed(tmp_path):
     assert facts(study(600).run(file, workers=1)) == facts(study(600).run(tmp_path / "alone.db", workers=1))
 
 
+@pytest.mark.slow
 def test_offline_solutions_user_models_and_failing_planners_on_a_cluster(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "robot.py").write_text(

@@ -230,6 +230,7 @@ class Switches(pl.Model):
         return x.over
 
 
+@pytest.mark.slow
 def test_a_search_with_noise_widens_over_actions_too():
     """Noise of steps adds its variance to every cost, and leaves the best force where it is."""
     d, p = np.array([0.0, 0.2, 0.4]), np.array([0.5, 0.3, 0.2])
