@@ -40,7 +40,7 @@ def test_the_bounds_contain_the_value_found_by_recursion(m):
     assert high - low <= 1e-6
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)  # how far 3,000 trials come differs between models
 @given(tables())
 def test_the_bounds_agree_with_bayes_optimal(m):
     assume(0 not in m.terminal)
