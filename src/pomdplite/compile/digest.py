@@ -31,10 +31,11 @@ from numba.core.typing.typeof import Purpose, typeof
 from numba.core.withcontexts import objmode_context
 from numba.np.ufunc.ufunc_base import UfuncBase
 
-from pomdplite.compile import addresses, faults, nearest, noise, record_types, storage
+from pomdplite.compile import addresses, attempts, faults, nearest, noise, record_types, storage
 from pomdplite.compile.definition import Definition
 
-_BUILT_IN = (addresses, faults, nearest, noise, record_types)  # modules whose code is part of a model's machine code
+# Modules whose code is part of a model's machine code.
+_BUILT_IN = (addresses, attempts, faults, nearest, noise, record_types)
 _FIXED = {"numpy", "numba", *sys.stdlib_module_names} - {"__main__"}  # packages that do not change within a version
 _PATHS = sysconfig.get_paths()
 _INSTALLED = tuple({_PATHS["purelib"], _PATHS["platlib"]})

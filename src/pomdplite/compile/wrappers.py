@@ -1,7 +1,8 @@
 """The text of a model's generated module: for each function a wrapper with the signature that kernels call.
 
-A wrapper turns addresses into what the user's function sees, calls it, and checks what it wrote and returned. At the
-first fault it fills the fault record; after any fault it makes its outputs harmless (faults.py).
+A wrapper turns addresses into what the user's function sees, calls it, and checks whether it raised (attempts.py), and
+what it wrote and returned. At the first fault it fills the fault record; after any fault it makes its outputs harmless
+(faults.py).
 """
 
 from typing import Any
@@ -15,6 +16,9 @@ from pomdplite.compile.noise import nodes
 from pomdplite.compile.passing import Passing, not_finite, passing_of, size_of
 from pomdplite.compile.record_types import InputRecord, OutputRecord
 from pomdplite.model.functions import FUNCTIONS, Kind, ModelFunction, Returns
+
+# A function that only the wrappers call: it needs no entry points for Python and C, which take long to compile.
+_PART = "@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)"
 
 
 def module_text(definition: Definition) -> str:
@@ -41,12 +45,13 @@ def module_text(definition: Definition) -> str:
         "    address_at, array_at, copy_words, float_at, input_array_at, input_at, int_at, output_at, outputs_at,",
         "    put_float, put_int,",
         ")",
+        "from pomdplite.compile.attempts import attempt, raises",
         "from pomdplite.compile.faults import distribution_fault, likelihood_fault",
         *(["from pomdplite.compile.noise import wrapped"] if any(definition.angles.values()) else []),
         *(["from pomdplite.compile.nearest import nearest_point"] if definition.actions is not None else []),
         "from pomdplite.compile.storage import cfunc",
         f'Parameters = namedtuple("Parameters", "{names}")',
-        "@njit",
+        _PART,
         "def parameters(m):",
         f"    return Parameters({', '.join(arguments)})",
     ]
@@ -56,10 +61,10 @@ def module_text(definition: Definition) -> str:
     return "\n".join(lines) + "\n"
 
 
-# What a wrapper makes of the value that the user's function returns, and how it checks that. The sums are there for a
-# value that may be None: adding to it raises where the error can still be caught.
+# What is made of the value that the user's function returns, and how a wrapper checks that. The sums are there for a
+# value that may be None: adding to it raises where the error is still caught.
 _CONVERTED: dict[Returns, tuple[str, list[str]]] = {
-    Returns.NOTHING: ("{call}", []),
+    Returns.NOTHING: ("", []),
     Returns.NUMBER: ("result = 0.0 + {call}", not_finite("result", FaultKind.NUMBER)),
     Returns.DENSITY: (
         "result = 0.0 + {call}",
@@ -102,14 +107,9 @@ def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list
     result = "result" if function.returns is not Returns.DENSITY else "np.log(result) if result > 0.0 else -np.inf"
     if function.returns is Returns.NOTHING:
         result = harmless = next((p.result for p in passing if p.result), "0")
-    call, checks = _CONVERTED[function.returns]
-    if function.returns is Returns.ACTION and definition.actions is not None:
-        call, checks = _nearest(len(definition.actions.columns))
-    user = f"user_{function.name}({', '.join(p.value for p in passing if p.value is not None)})"
-    body = call.format(call=user).split("\n")
-    before = [line for p in passing for line in p.before]
-    if function.name in definition.averaged:
-        before, body = _expectation(definition, function, passing)
+    parts, attempt, checks = _attempt(definition, function, passing)
+    averaged = function.name in definition.averaged
+    before = [] if averaged else [line for p in passing for line in p.before]
     signature, arguments = (
         f'"{function.return_type}({", ".join(function.argument_types)})"',
         ", ".join(function.arguments),
@@ -117,16 +117,16 @@ def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list
     # A wrapper that other wrappers call is a function of its own, since they cannot call the C function. It is part of
     # their machine code, so it is compiled only if one of them is.
     shared = function.name == "transition" and bool(definition.averaged)
-    head = ["@njit", f"def {function.name}_code({arguments}):"]
+    head = [_PART, f"def {function.name}_code({arguments}):"]
     c_head = [f"@cfunc({signature})", f"def {function.name}({arguments}):"]
     checked = [lines for lines in (checks, *(p.check for p in passing)) if lines]
     return [
+        *parts,
         *(head if shared else c_head),
-        f"    kind, number, result = 0, 0.0, {'0.0' if number else '0'}",
+        "    kind, number = 0, 0.0",
         *(f"    {line}" for line in before),
-        "    try:",
-        *(f"        {line}" for line in body),
-        "    except Exception:",
+        f"    {attempt}",
+        "    if raised:",
         f"        kind = {int(FaultKind.RAISED)}",
         *(line for lines in checked for line in ("    if kind == 0:", *(f"        {line}" for line in lines))),
         "    if kind != 0:",
@@ -139,41 +139,61 @@ def _wrapper(definition: Definition, function: ModelFunction, slot: int) -> list
     ]
 
 
-def _expectation(
+def _attempt(
     definition: Definition, function: ModelFunction, passing: list[Passing]
-) -> tuple[list[str], list[str]]:
-    """A value that depends on the next state: its mean over the next states of (x, θ, a)."""
+) -> tuple[list[str], str, list[str]]:
+    """The function that a wrapper tries to call, if it is not the user's own; the call; the checks of its result."""
+    name, (call, checks) = function.name, _CONVERTED[function.returns]
+    if name in definition.averaged:
+        arguments = ", ".join(function.arguments)
+        return (
+            _expectation(definition, function, passing),
+            f"raised, result = attempt({name}_value, {arguments})",
+            checks,
+        )
+    values = [p.value for p in passing if p.value is not None]
+    if function.returns is Returns.NOTHING:
+        return [], f"raised = raises(user_{name}, {', '.join(values)})", checks
+    if function.returns is Returns.ACTION and definition.actions is not None:
+        call, checks = _nearest(len(definition.actions.columns))
+    names = ", ".join(f"v{i}" for i in range(len(values)))
+    body = [*call.format(call=f"user_{name}({names})").split("\n"), "return result"]
+    parts = [_PART, f"def {name}_value(m, {names}):", *(f"    {line}" for line in body)]
+    return parts, f"raised, result = attempt({name}_value, m, {', '.join(values)})", checks
+
+
+def _expectation(definition: Definition, function: ModelFunction, passing: list[Passing]) -> list[str]:
+    """A value that depends on the next state: its mean over the next states of (x, θ, a), as a function."""
     words = definition.state.itemsize // 8
     user = f"user_{function.name}({', '.join([*(p.value or '' for p in passing), 'input_at(y_at, STATE)'])})"
     if definition.noise.count > 0:
-        return _expectation_over_noise(definition, user)
-    before = [
-        f"y_at, p_at = address_at(m, {NEXT}), address_at(m, {CHANCE})",
-        "y_count = transition_code(m, x, theta, a, y_at, p_at)",
-    ]
-    body = [
-        "for i in range(y_count):",
-        "    if float_at(p_at, i) > 0.0:",
-        f"        result += float_at(p_at, i) * {user}",
-        f"    y_at += np.uint64({8 * words})",
-    ]
-    return before, body
+        body = _expectation_over_noise(definition, user)
+    else:
+        body = [
+            f"y_at, p_at, result = address_at(m, {NEXT}), address_at(m, {CHANCE}), 0.0",
+            "for i in range(transition_code(m, x, theta, a, y_at, p_at)):",
+            "    if float_at(p_at, i) > 0.0:",
+            f"        result += float_at(p_at, i) * {user}",
+            f"    y_at += np.uint64({8 * words})",
+        ]
+    head = [_PART, f"def {function.name}_value({', '.join(function.arguments)}):"]
+    return [*head, *(f"    {line}" for line in body), "    return result"]
 
 
-def _expectation_over_noise(definition: Definition, user: str) -> tuple[list[str], list[str]]:
+def _expectation_over_noise(definition: Definition, user: str) -> list[str]:
     """The same where the next state has noise: the mean over a few values of it (noise.nodes)."""
     noise = definition.noise
-    before = [
-        f"y_at, p_at, u_at = address_at(m, {NEXT}), address_at(m, {CHANCE}), address_at(m, {NODES})",
-        f"weights = address_at(m, {NODE_WEIGHTS})",
-    ]
     chances = "u_at" if noise.form == "given" else "p_at"
-    body = [f"for i in range({len(nodes(noise.count)[1])}):", f"    transition_code(m, x, theta, a, y_at, {chances})"]
+    body = [
+        f"y_at, p_at, u_at = address_at(m, {NEXT}), address_at(m, {CHANCE}), address_at(m, {NODES})",
+        f"weights, result = address_at(m, {NODE_WEIGHTS}), 0.0",
+        f"for i in range({len(nodes(noise.count)[1])}):",
+        f"    transition_code(m, x, theta, a, y_at, {chances})",
+    ]
     for k, (word, angle) in enumerate(zip(noise.words, noise.angles, strict=True)):
         value = f"float_at(y_at, {word}) + float_at(p_at, {k}) * float_at(u_at, {k})"
         body.append(f"    put_float(y_at, {word}, {f'wrapped({value})' if angle else value})")
-    body += [f"    result += float_at(weights, i) * {user}", f"    u_at += np.uint64({8 * noise.count})"]
-    return before, body
+    return [*body, f"    result += float_at(weights, i) * {user}", f"    u_at += np.uint64({8 * noise.count})"]
 
 
 def _note(definition: Definition, function: ModelFunction, slot: int) -> list[str]:
