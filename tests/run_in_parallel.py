@@ -24,12 +24,13 @@ DURATIONS = CACHE / "file_durations.json"  # seconds by file name
 LONG = 40.0  # seconds: a file that takes longer has a process of its own, and files that share one take no longer
 # Files that start threads or a browser, or send signals: not to be mixed with others.
 ALONE = ("test_cluster.py", "test_interrupts.py", "test_report_page.py")
-# Where there was no run yet. The first files compile most kernels into an empty cache; meanwhile others run that need
-# few. So few kernels are compiled twice at the same time.
+# Where there was no run yet. The first files, in this order, compile most kernels into an empty cache; meanwhile others
+# run that need next to none. So few kernels are compiled twice at the same time.
 KERNELS = ("test_rivals.py", "test_interpreted.py")
 FEW_KERNELS = (
-    "test_packaging.py", "test_imports.py", "test_house_rules.py", "test_report.py", "test_figures.py",
-    "test_store.py", "test_statistics.py", "test_outputs.py", "test_rng.py", "test_spaces.py", "test_encoding.py",
+    "test_packaging.py", "test_imports.py", "test_house_rules.py", "test_site.py", "test_fuzzed_files.py",
+    "test_statistics.py", "test_outputs.py", "test_rng.py", "test_hash_table.py", "test_factored_files.py",
+    "test_spaces.py",
 )  # fmt: skip
 USUAL = 8.0  # seconds of a file, other than these:
 FIRST_RUN = {"test_cluster.py": 50.0, "test_docs.py": 45.0, "test_cli.py": 30.0, "test_compile.py": 30.0}
@@ -66,7 +67,8 @@ def last_durations() -> dict[str, float]:
 def batches(files: list[Path], seconds: dict[str, float]) -> list[Batch]:
     """Deal the files out, in the order in which to start them."""
     if not seconds:
-        first, second = ([path for path in files if path.name in names] for names in (KERNELS, FEW_KERNELS))
+        by_name = {path.name: path for path in files}
+        first, second = ([by_name[name] for name in names] for names in (KERNELS, FEW_KERNELS))
         others = batches([path for path in files if path not in (*first, *second)], FIRST_RUN)
         return [Batch(first, LONG), Batch(second, LONG), *others]
     found: list[Batch] = []
