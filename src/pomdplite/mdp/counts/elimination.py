@@ -7,7 +7,7 @@ times as long. I − γP is diagonally dominant, so elimination needs no pivotin
 import numpy as np
 
 from pomdplite.compile.jit import Floats, Ints, inner, kernel
-from pomdplite.mdp.counts.sweeping import EVALUATED, SOLVED, CountedMdp, Queue, pair_value
+from pomdplite.mdp.counts.sweeping import EVALUATED, SOLVED, CountedMdp, Queue, backed_up
 
 MOST_STATES = 64  # for which it is used
 _MOST_POLICIES = 10_000
@@ -41,10 +41,10 @@ def _improve(mdp: CountedMdp, queue: Queue, policy: Ints) -> bool:
     for s in range(1, queue.v.shape[0]):
         best, chosen, chosen_edge, edge = -np.inf, policy[0, s], policy[1, s], graph.first_edge[s]
         if chosen >= 0:
-            best = pair_value(mdp, s, chosen, chosen_edge, queue, False)[0]
+            best = backed_up(mdp, s, chosen, chosen_edge, mdp.values.internal, queue.v, False)
             best += _BETTER * max(1.0, abs(best))
         for pair in range(graph.first[s], graph.first[s + 1]):
-            q = pair_value(mdp, s, pair, edge, queue, False)[0]
+            q = backed_up(mdp, s, pair, edge, mdp.values.internal, queue.v, False)
             if q > best:
                 best, chosen, chosen_edge = q, pair, edge
             edge += mdp.distinct.branches[graph.step[pair]]

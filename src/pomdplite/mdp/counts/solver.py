@@ -1,8 +1,8 @@
 """Solves the internal-reward MDP of unknown probabilities exactly, on one graph for all steps and episodes.
 
 The graph depends on the model alone, and an update changes the numbers of one distribution. So the values of the last
-step are nearly right, and only what the change can have reached is solved again (sweeping.py). Few states are solved
-by policy iteration instead (elimination.py).
+step are nearly right, and only what the change can have reached is solved again (sweeping.py). If that is much of all,
+policy iteration goes over all states (mixing.py). Few states are always solved so, by elimination (elimination.py).
 """
 
 import math
@@ -15,10 +15,14 @@ from pomdplite.errors import UsageError
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
 from pomdplite.mdp.counts.bonuses import BonusRule, Evidence, expected_change
 from pomdplite.mdp.counts.elimination import MOST_STATES, elimination_room, iterate_policies
+from pomdplite.mdp.counts.mixing import mix_bonuses, mix_policies, mixing_room
 from pomdplite.mdp.counts.sweeping import (
     EVALUATED,
+    SETTLED,
     SOLVED,
+    TOO_LONG,
     CountedMdp,
+    all_solved,
     empty_queue,
     join_all,
     join_states_of,
@@ -69,6 +73,7 @@ class CountsSolver:
         self._mdp = CountedMdp(self.reachable.graph, distinct, values, np.zeros(steps, np.bool_), self.gamma)
         self._queue = empty_queue(self.reachable.states)
         self._room = elimination_room(min(self.reachable.states, MOST_STATES))
+        self._mixing = mixing_room(self.reachable.states)
         self._component = distinct.component[:steps].astype(np.int64)
         self._by_component = np.argsort(self._component, kind="stable")
         sorted_components = self._component[self._by_component]
@@ -155,8 +160,18 @@ class CountsSolver:
         else:
             join_states_of(self._backwards, steps, self._queue)
         self.deadline = self.deadline.again()
-        while not settle(self._mdp, self._backwards, self._queue, self._threshold, _PAIRS):
+        while (ended := settle(self._mdp, self._backwards, self._queue, self._threshold, _PAIRS)) != SETTLED:
             self.deadline.check(f"{self.view.model.name}: value iteration")
+            if ended == TOO_LONG:
+                self._mix()
+
+    def _mix(self) -> None:
+        """Solve all states."""
+        self._mixing.rounds[0] = 0
+        for kernel in (mix_policies, mix_bonuses):
+            while not kernel(self._mdp, self._queue, self._mixing, self._threshold, _PAIRS):
+                self.deadline.check(f"{self.view.model.name}: policy iteration")
+        all_solved(self._queue)
 
     def _changed(self, scale: Floats, b: Floats) -> Ints:
         """The distributions whose counts differ from those of the present values."""

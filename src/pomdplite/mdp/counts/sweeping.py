@@ -16,6 +16,9 @@ from pomdplite.mdp.reachable import Graph
 # Indices into Queue.at.
 HEAD, LENGTH, EVALUATED, SOLVED = range(4)
 
+LONGEST = 0.25  # of the states: a longer queue is not worth keeping
+SETTLED, UNFINISHED, TOO_LONG = range(3)  # how `settle` ends
+
 
 class Backwards(NamedTuple):
     """The graph read backwards, as compressed rows."""
@@ -92,46 +95,54 @@ def join_all(queue: Queue) -> None:
 
 
 @inlined
-def pair_value(mdp: CountedMdp, s: int, pair: int, edge: int, queue: Queue, repeated: bool) -> tuple[float, float]:
-    """Q̃(b, s, a) and its bonus part.
+def backed_up(mdp: CountedMdp, s: int, pair: int, edge: int, gain: Floats, x: Floats, repeated: bool) -> float:
+    """What a state-action earns: its step's gain, and γ times what the next states are worth according to x.
 
-    repeated: of taking a again for as long as it leads back to s, which is the same where a is the best action.
+    repeated: of taking it again for as long as it leads back to s, which is the same where it is the best action.
     """
     r = mdp.graph.step[pair]
-    q, bonus, loop, first = mdp.values.internal[r], mdp.values.bonus[r], 0.0, mdp.distinct.first_branch[r]
+    worth, loop, first = gain[r], 0.0, mdp.distinct.first_branch[r]
     if mdp.closed[r]:
-        return q, bonus
+        return worth
     for j in range(mdp.distinct.branches[r]):
         weight, t = mdp.gamma * mdp.values.chance[first + j], mdp.graph.next[edge + j]
         if repeated and t == s:
             loop += weight
         else:
-            q += weight * queue.v[t]
-            bonus += weight * queue.bonus[t]
-    return q / (1.0 - loop), bonus / (1.0 - loop)
+            worth += weight * x[t]
+    return worth / (1.0 - loop)
+
+
+@inlined
+def best_action(mdp: CountedMdp, s: int, v: Floats) -> tuple[float, int, int]:
+    """Ṽ(b, s) = max_a Q̃(b, s, a), Equation 2 of the paper, with the state-action that attains it and its first edge."""
+    best, chosen, chosen_edge, edge = -np.inf, -1, -1, mdp.graph.first_edge[s]
+    for pair in range(mdp.graph.first[s], mdp.graph.first[s + 1]):
+        q = backed_up(mdp, s, pair, edge, mdp.values.internal, v, True)
+        if q > best:
+            best, chosen, chosen_edge = q, pair, edge
+        edge += mdp.distinct.branches[mdp.graph.step[pair]]
+    return best, chosen, chosen_edge
 
 
 @inner
 def _solve_state(mdp: CountedMdp, s: int, queue: Queue) -> None:
-    """Ṽ(b, s) = max_a Q̃(b, s, a), Equation 2 of the paper."""
-    best, part, edge = -np.inf, 0.0, mdp.graph.first_edge[s]
-    for pair in range(mdp.graph.first[s], mdp.graph.first[s + 1]):
-        q, bonus = pair_value(mdp, s, pair, edge, queue, True)
-        if q > best:
-            best, part = q, bonus
-        edge += mdp.distinct.branches[mdp.graph.step[pair]]
-    queue.v[s], queue.bonus[s] = best, part
+    """The value of a state, and the part of it that bonuses contribute."""
+    queue.v[s], pair, edge = best_action(mdp, s, queue.v)
+    queue.bonus[s] = backed_up(mdp, s, pair, edge, mdp.values.bonus, queue.bonus, True)
 
 
 @kernel
-def settle(mdp: CountedMdp, backwards: Backwards, queue: Queue, threshold: float, most: int) -> bool:
-    """Solve until the queue is empty; False if that takes more than so many state-actions: to be called again."""
-    at, told, stop = queue.at, queue.told, queue.at[EVALUATED] + most
+def settle(mdp: CountedMdp, backwards: Backwards, queue: Queue, threshold: float, most: int) -> int:
+    """Solve until the queue is empty, or too long, or that has taken so many state-actions; what of these."""
+    at, told, stop, states = queue.at, queue.told, queue.at[EVALUATED] + most, queue.states.shape[0]
     while at[LENGTH] > 0:
+        if at[LENGTH] > LONGEST * states:
+            return TOO_LONG
         if at[EVALUATED] >= stop:
-            return False
+            return UNFINISHED
         s = queue.states[at[HEAD]]
-        at[HEAD] = at[HEAD] + 1 if at[HEAD] + 1 < queue.states.shape[0] else 0
+        at[HEAD] = at[HEAD] + 1 if at[HEAD] + 1 < states else 0
         at[LENGTH] -= 1
         queue.waiting[s] = False
         _solve_state(mdp, s, queue)
@@ -141,7 +152,14 @@ def settle(mdp: CountedMdp, backwards: Backwards, queue: Queue, threshold: float
             told[0, s], told[1, s] = queue.v[s], queue.bonus[s]
             for i in range(backwards.first_before[s], backwards.first_before[s + 1]):
                 _join(queue, backwards.before[i])
-    return True
+    return SETTLED
+
+
+def all_solved(queue: Queue) -> None:
+    """Empty the queue: all states have been solved, and all predecessors know their values."""
+    queue.told[0], queue.told[1] = queue.v, queue.bonus
+    queue.waiting[:] = False
+    queue.at[LENGTH] = 0
 
 
 @kernel
@@ -149,5 +167,7 @@ def pair_values(mdp: CountedMdp, s: int, queue: Queue, q: Floats, bonus: Floats)
     """Q̃ of the state-actions of s and the bonus parts, in the order of the graph."""
     edge = mdp.graph.first_edge[s]
     for i in range(mdp.graph.first[s + 1] - mdp.graph.first[s]):
-        q[i], bonus[i] = pair_value(mdp, s, mdp.graph.first[s] + i, edge, queue, False)
-        edge += mdp.distinct.branches[mdp.graph.step[mdp.graph.first[s] + i]]
+        pair = mdp.graph.first[s] + i
+        q[i] = backed_up(mdp, s, pair, edge, mdp.values.internal, queue.v, False)
+        bonus[i] = backed_up(mdp, s, pair, edge, mdp.values.bonus, queue.bonus, False)
+        edge += mdp.distinct.branches[mdp.graph.step[pair]]
