@@ -5,12 +5,18 @@ import pytest
 
 import pomdplite as pl
 from pomdplite import rng
+from pomdplite.mdp.counts import solver as solvers
 from pomdplite.mdp.counts.bonuses import expected_change, until_known
 from pomdplite.mdp.counts.solver import CountsSolver
 from pomdplite.mdp.value_iteration import TOLERANCE
 
 STATES, ACTIONS = 90, 3
 BETA, VISITS = 2.0, 2
+
+
+@pytest.fixture(autouse=True)
+def _so_few_count_as_many(monkeypatch):
+    monkeypatch.setattr(solvers, "MOST_STATES", 0)
 
 
 def scattered(seed, terminal=(), scale=1.0):

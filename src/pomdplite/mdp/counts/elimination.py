@@ -9,7 +9,7 @@ import numpy as np
 from pomdplite.compile.jit import Floats, Ints, inner, kernel
 from pomdplite.mdp.counts.sweeping import EVALUATED, SOLVED, CountedMdp, Queue, backed_up
 
-MOST_STATES = 64  # for which it is used
+MOST_STATES = 128  # for which it is used
 _MOST_POLICIES = 10_000
 _BETTER = 1e-12  # relative: what an action must gain to replace another
 

@@ -21,7 +21,7 @@ import numpy as np
 from pomdplite.compile.jit import Floats, Ints, inlined, inner, kernel
 from pomdplite.mdp.counts.sweeping import EVALUATED, SOLVED, CountedMdp, Queue, backed_up, best_action
 
-MEMORY = 4  # sweeps that are mixed with the last one
+MEMORY = 8  # sweeps that are mixed with the last one
 _SHARE = 0.1  # of the last improvement: to what a policy's values may still change before it is improved
 _MOST_POLICIES = 100  # then sweeps over all actions go on alone, since approximate values could lead in a circle
 _NEW = 1e-12  # what must be left of a sweep's square without those before it
@@ -88,21 +88,20 @@ def _evaluate(
     mdp: CountedMdp, gain: Floats, x: Floats, at: Ints, room: Mixing, tolerance: float, stop: int
 ) -> bool:  # fmt: skip
     """What the policy earns of these gains, in x, until a sweep changes nothing by more than the tolerance."""
-    last, kept = np.inf, 0  # the largest change of the last sweep, and the sweeps in memory
-    mixed = False
+    last, kept, mixed = np.inf, 0, False  # the largest change of the last sweep, and the sweeps in memory
     while at[EVALUATED] < stop:
         change = _sweep(mdp, gain, x, room)
         at[EVALUATED] += x.shape[0] - 1
         if change <= tolerance:
             return True
-        if mixed and change > mdp.gamma * last:
-            for s in range(x.shape[0]):  # the mix was no better than the sweep that it began with
-                x[s] = room.after[s]
-            kept, mixed, last = 0, False, np.inf
-            continue
         if last < np.inf:
-            _remember(x, room, kept % MEMORY)
+            _remember(x, room, kept % MEMORY, min(kept + 1, MEMORY))
             kept += 1
+        if mixed and change > mdp.gamma * last:  # go on from the last sweep; what this one taught is in memory
+            for s in range(x.shape[0]):
+                x[s] = room.after[s]
+            mixed = False
+            continue
         for s in range(x.shape[0]):
             room.after[s], room.change[s] = x[s], x[s] - room.before[s]
         mixed, last = kept > 0, change
@@ -123,12 +122,12 @@ def _sweep(mdp: CountedMdp, gain: Floats, x: Floats, room: Mixing) -> float:
 
 
 @inner
-def _remember(x: Floats, room: Mixing, slot: int) -> None:
-    """Keep how this sweep differs from the last one."""
+def _remember(x: Floats, room: Mixing, slot: int, kept: int) -> None:
+    """Keep how this sweep differs from the last one, and its products with all that are kept."""
     for s in range(x.shape[0]):
         room.afters[slot, s] = x[s] - room.after[s]
         room.changes[slot, s] = x[s] - room.before[s] - room.change[s]
-    for j in range(MEMORY):
+    for j in range(kept):
         product = 0.0
         for s in range(x.shape[0]):
             product += room.changes[slot, s] * room.changes[j, s]
