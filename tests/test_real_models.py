@@ -241,8 +241,10 @@ def changed(kind, **attributes):
         (lambda: changed(Compass, observations=pl.Reading(turns=int, noise=pl.Gaussian(turns=1.0)))(),
          "Compass.observations: turns cannot have noise"),
         (lambda: changed(Pendulum, next_states=2)(), "leave next_states at 1"),
-        (lambda: changed(Counter, noise=0.5)(), "set noise to their number and define density"),
-        (lambda: changed(Counter, density=None)(), "set noise to their number and define density"),
+        (lambda: changed(Counter, noise=0.5)(), r"Counter.noise must be Gaussian\(...\), .*, not 0.5"),
+        (lambda: changed(Pendulum, noise={"speed": 0.1})(), r"Pendulum.noise must be Gaussian\(...\)"),
+        (lambda: changed(Counter, density=None)(), "Counter.noise is 1, so the model must define density"),
+        (lambda: changed(Counter, noise=None)(), "set noise to their number and define density"),
         (lambda: changed(Counter, likelihood=pl.Model.likelihood)(), "so the model must define likelihood"),
         (lambda: changed(RealLightDark, observation=pl.Model.observation)(),
          r"is a Reading, but the model does not define observation\(m, y, theta, a, z\)"),
@@ -280,6 +282,31 @@ def test_a_wrong_standard_deviation_is_named(compiled):
         played(changed(Pendulum, transition=transition, compiled=compiled)())
     with pytest.raises(pl.ModelError, match=r"observation writes nan at y = \(over=False\), theta: position=.*left-10"):
         played(changed(RealLightDark, observation=observation, compiled=compiled)())
+
+
+def test_the_check_says_what_python_raises_where_compiled_code_goes_on_with_nan():
+    def transition(m, x, theta, a, y):
+        y.speed = math.log(x.speed - 5.0)
+
+    report = pl.check_model(changed(Pendulum, transition=transition)(), calls=50)
+    assert "transition writes nan at x = (angle=" in str(report)
+    assert "; as Python it raises ValueError: math domain error." in str(report)
+
+
+def test_the_check_warns_of_episodes_without_end_and_of_angles_that_do_not_wrap():
+    class Unwrapped(Pendulum):
+        state = pl.State(angle=float, speed=float)
+        grid = pl.Grid(angle=(-math.pi, math.pi, 21), speed=(-8, 8, 11))
+        discount = 1.0
+        horizon = None
+
+        def start(self, x):
+            x.angle = 3.0
+            x.speed = 7.0
+
+    report = pl.check_model(Unwrapped(), states=2000)
+    assert report.ok and "neither a horizon nor terminal states: they are cut after 10,000 steps." in str(report)
+    assert "If it is an angle, declare angle=Angle, which wraps around." in str(report)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -237,7 +237,7 @@ class PopulationBelief(Belief):
         return ImpossibleObservationError(
             f"none of {self.count} particles explains observing {seen!r} "
             f"after {model.actions[history.a[last]]!r} in x = ({x}), arriving in x' = ({y}), and "
-            f"{len(_SOURCES) * RECOVERY_ROUNDS} rounds of recovery found none that does."
+            f"{len(_SOURCES) * RECOVERY_ROUNDS} rounds of recovery found none that does.{self._advice}"
         )
 
     # ------------------------------------------------------------------ questions

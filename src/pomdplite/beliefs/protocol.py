@@ -23,6 +23,7 @@ from pomdplite.mdp.weighing import weigh_step
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
 from pomdplite.model.records import to_words
+from pomdplite.model.spaces import Distributed
 from pomdplite.rng import stream
 
 
@@ -215,11 +216,23 @@ class Belief(ABC):
         there = f"x' = ({model.describe_state(self.view.record(y))})"
         if not arrived:
             return ImpossibleObservationError(
-                f"the next state {there} is impossible {where}, under every hidden value."
+                f"the next state {there} is impossible {where}, under every hidden value.{self._advice}"
             )
         return ImpossibleObservationError(
             f"observing {self.view.seen(y, o)!r} is impossible {where}, arriving in {there}, under every hidden "
-            "value that was still possible."
+            f"value that was still possible.{self._advice}"
+        )
+
+    @property
+    def _advice(self) -> str:
+        """What may be missing where no hidden number explains a step: noise, without which at most one number does."""
+        model = self.view.model
+        parts = ["x"] * (self.kernel_model.noise.numbers == 0) + ["a reading"] * (model.reading is not None)
+        if not parts or not isinstance(model.hidden, Distributed):
+            return ""
+        return (
+            f" If {' or '.join(parts)} follows from a hidden number without noise, no draw of it fits exactly: give "
+            "it noise, however little (noise = Gaussian(...), or sd of a reading)."
         )
 
 

@@ -1,5 +1,7 @@
 """Whether the reachable states of a model lie within its grid."""
 
+import math
+
 import numpy as np
 
 from pomdplite.checking.probe import Probe
@@ -14,9 +16,11 @@ def check_grid(probe: Probe, states: Words) -> None:
         found = np.ascontiguousarray(states[:, axis.word]).view(np.float64)
         for value, over in ((found.min(), axis.low - found.min()), (found.max(), found.max() - axis.high)):
             if over > axis.spacing and not axis.periodic:
+                turn = math.isclose(axis.high - axis.low, 2 * math.pi, rel_tol=0.01)
+                wrapped = f" If it is an angle, declare {axis.field}=Angle, which wraps around." if turn else ""
                 probe.report.add(
                     "grid",
                     f"the grid's range of {axis.field} is {axis.low:g} to {axis.high:g}, but states reach {value:g}: "
-                    "beyond its ends, values are those at the ends.",
+                    f"beyond its ends, values are those at the ends.{wrapped}",
                     fatal=False,
                 )

@@ -103,6 +103,11 @@ def _check(model: Model, extents: tuple[Extent, Extent], seed: int) -> CheckRepo
     if never and not report.findings and report.complete:
         names = ", ".join(map(repr, never))  # harmless, but hardly intended
         report.add("unused", f"observation {names} has zero likelihood under every theta, everywhere.", fatal=False)
+    endless = model.discount == 1 and model.horizon is None
+    if endless and "terminal" not in model.compiled_form.definition.functions:
+        cut = f"they are cut after {model.episode_horizon:,} steps."
+        text = "episodes never end, since discount is 1, and the model has neither a horizon nor terminal states: "
+        report.add("endless", text + cut, fatal=False)
     check_grid(probe, walk.states[: walk.counts[FOUND]])
     if report.ok:
         check_hints(probe, extent.walks)

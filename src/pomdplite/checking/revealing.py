@@ -3,6 +3,9 @@
 Where the next state is a floating-point number computed from θ without noise, every θ leads to a state of its own. So
 does a state of names or whole numbers that follows θ; with two values of θ that is taken to be intended, such as a door
 that opens or does not.
+
+A reading without noise does the same to a hidden number with a distribution: a belief in draws or on a grid never holds
+the one number that fits.
 """
 
 from collections import deque
@@ -16,7 +19,7 @@ from pomdplite.checking.probe import Probe
 from pomdplite.compile.jit import Words
 from pomdplite.model.dirichlet import Dirichlet
 from pomdplite.model.records import float_fields, from_words, to_words
-from pomdplite.model.spaces import Population
+from pomdplite.model.spaces import Distributed, Population
 
 _STATES = 20  # that are looked at, in the order of discovery
 _VALUES = 16  # of θ, in one (x, a)
@@ -26,6 +29,8 @@ _FEWEST_VALUES = 3  # of θ, for a state without floating-point numbers
 def check_revealing(probe: Probe) -> None:
     """Warn if the next state alone tells which θ is true, in one of the first states of a model without mistakes."""
     state, run = probe.model.state.dtype, probe.interpreted
+    if isinstance(probe.hidden, Distributed) and probe.model.reading is not None:
+        _check_readings(probe)
     if run.definition.noise.count > 0 or isinstance(probe.hidden, Dirichlet):
         return  # a next state tells θ only as far as its density or probability does
     queue = deque([to_words(state, probe.model.initial_state())])
@@ -43,6 +48,29 @@ def check_revealing(probe: Probe) -> None:
                 if words.tobytes() not in known:
                     known.add(words.tobytes())
                     queue.append(words)
+
+
+def _check_readings(probe: Probe) -> None:
+    """Warn if a number that is read after the first step has no noise, and another value under every θ."""
+    run, x = probe.interpreted, probe.model.initial_state()
+    noise = np.ones(run.definition.reading_noise.count)
+    for a in range(len(probe.model.actions)) if not run.terminal(x) else ():
+        if not run.legal(x, a):
+            continue
+        values = list({theta.tobytes(): theta for theta in _hidden_values(probe, x, a)}.values())
+        y = run.transition(x, values[0], a)[0][0]
+        exact, shaken = (
+            [run.reading(y, run.evolve(x, theta, a), a, u) for theta in values] for u in (None, noise)
+        )  # fmt: skip
+        for field in float_fields(exact[0].dtype):
+            same = all(one[field].tobytes() == other[field].tobytes() for one, other in zip(exact, shaken, strict=True))
+            if same and len({reading[field].tobytes() for reading in exact}) == len(values):
+                probe.report.add(
+                    "exact reading",
+                    f"the reading {field} tells theta at {probe.place(x, a=a)}: it has no noise, and every value of "
+                    f"theta gives another one. Set sd.{field} in observation, or declare its noise.",
+                    fatal=False,
+                )
 
 
 def _next_states(probe: Probe, x: Any, a: int) -> dict[bytes, list[Words]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pomdplite.compile.definition import Definition, Sizes, parameters
-from pomdplite.errors import ModelError
+from pomdplite.errors import ModelError, shown
 from pomdplite.model import readings
 from pomdplite.model.actions import Action
 from pomdplite.model.dirichlet import Dirichlet
@@ -86,7 +86,8 @@ def _check_tuple(model: Any) -> None:
         if isinstance(names, (Reading, Action)) and isinstance(names, Reading) == (what == "observations"):
             continue
         if not isinstance(names, (tuple, list)) or len(set(names)) != len(names):
-            raise ModelError(f"{model.name}.{what} must be a list of distinct names, not {names!r}.")
+            other = ", or a pomdplite.Reading(...)" if what == "observations" else ""
+            raise ModelError(f"{model.name}.{what} must be a list of distinct names{other}, not {names!r}.")
     discount = getattr(model, "discount", None)
     if not isinstance(discount, (int, float)) or not 0 <= discount <= 1:
         raise ModelError(f"{model.name}.discount must be a number from 0 to 1, not {discount!r}.")
@@ -109,7 +110,8 @@ def _check_settings(model: Any) -> None:
 def _noises(model: Any) -> tuple[NoiseLayout, NoiseLayout]:
     """The noise of the model's steps and of its readings.
 
-    `noise` may also be a parameter of a listed model: a number counts as a declaration only together with `density`.
+    `noise` may also be a parameter of a listed model: a number counts as a declaration only together with `density`,
+    or if nothing in the model uses it.
     """
     noise, read = NoiseLayout("none"), NoiseLayout("listed")
     declared: Any = getattr(model, "noise", None)
@@ -117,11 +119,33 @@ def _noises(model: Any) -> tuple[NoiseLayout, NoiseLayout]:
         noise = readings.gaussian_noise(model.state, declared.sds, f"{model.name}.noise")
     elif callable(defined(model, "density")) and readings.is_count(declared):
         noise = readings.given_noise(declared)
+    elif declared is not None and not _mentions(model, "noise"):
+        if readings.is_count(declared):
+            raise ModelError(
+                f"{model.name}.noise is {declared}, so the model must define density(m, x, theta, a, y), that of the "
+                "next state; for normal noise, write noise = Gaussian(...), and the library derives it."
+            )
+        raise ModelError(
+            f"{model.name}.noise must be Gaussian(...), with the standard deviation of each field that has noise, or "
+            f"how many standard normal numbers a step draws, not {shown(declared)}."
+        )
     if noise.form != "none" and model.next_states > 1:
         raise ModelError(f"{model.name} has noise, so a step leads to one next state: leave next_states at 1.")
     if isinstance(model.observations, Reading):
         read = readings.reading_noise(model.observations, f"{model.name}.observations")
     return noise, read
+
+
+def _mentions(model: Any, name: str) -> bool:
+    """Whether a function of the user's classes mentions an attribute of this name."""
+    own = (cls for cls in type(model).__mro__ if not cls.__module__.startswith("pomdplite."))
+    codes = [getattr(value, "__code__", None) for cls in own for value in vars(cls).values()]
+    while codes:
+        code = codes.pop()
+        if code is not None and name in code.co_names:
+            return True
+        codes += [inner for inner in getattr(code, "co_consts", ()) if hasattr(inner, "co_names")]
+    return False
 
 
 def _checked(model: Any, function: ModelFunction, form: Form) -> Any:

@@ -62,7 +62,8 @@ class Fault:
         if self.kind is FaultKind.DOMAIN:
             return f"{name} leaves the hidden domain at {self.place}: {_evolved(self.form, self.arguments)}."
         if self.kind is FaultKind.RECORD:
-            return f"{name} writes {self.number} {_field(self.form, name, self.arguments)}at {self.place}."
+            field, as_python = _field(self.form, name, self.arguments)
+            return f"{name} writes {self.number} {field}at {self.place}{as_python}."
         return fault_text(self.form, name, self.place, self.kind, self.number)
 
     def _replayed(self) -> BaseException | None:
@@ -134,17 +135,20 @@ def explained(form: "CompiledModel", error: BaseException) -> str:
     return form.definition.left_out.get(name, no_parameter(name))
 
 
-def _field(form: "CompiledModel", name: str, arguments: dict[str, Any]) -> str:
-    """`into y.v `, where the function run as Python shows it."""
+def _field(form: "CompiledModel", name: str, arguments: dict[str, Any]) -> tuple[str, str]:
+    """`into y.v `, where the function run as Python shows it; or else what it raises as Python."""
     if name not in ("transition", "evolve") or form.definition.noise.form == "given":
-        return ""
+        return "", ""
     dtype = form.definition.state if name == "transition" else form.definition.theta
     output = "y" if name == "transition" else "theta_next"
-    records = form.interpreted.calls[name].written(*(arguments[n] for n in ("x", "theta", "a")))
+    try:
+        records = form.interpreted.calls[name].written(*(arguments[n] for n in ("x", "theta", "a")))
+    except Exception as error:  # noqa: BLE001  compiled code computes on with nan where Python refuses to
+        return "", f"; as Python it raises {type(error).__name__}: {error}"
     for field in float_fields(dtype):
         if not np.all(np.isfinite(records[field])):
-            return f"into {output}.{field} "
-    return ""
+            return f"into {output}.{field} ", ""
+    return "", ""
 
 
 def _evolved(form: "CompiledModel", arguments: dict[str, Any]) -> str:

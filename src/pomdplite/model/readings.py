@@ -47,7 +47,10 @@ class Reading(Sequence[str]):
     def __init__(self, *, noise: Gaussian | int | None = None, **fields: Any) -> None:
         if not fields:
             raise ModelError("Reading needs at least one field, e.g. Reading(distance=float).")
-        self.space = State(**fields)
+        try:
+            self.space = State(**fields)
+        except ModelError as error:
+            raise ModelError(str(error).replace("State field", "Reading field", 1)) from None
         self.dtype, self.words, self.describe = self.space.dtype, self.space.words, self.space.describe
         if not isinstance(noise, Gaussian | None) and not is_count(noise):
             raise ModelError(

@@ -102,6 +102,7 @@ class Episodes:
         for _ in range(self._horizon):
             known = candidate.decisions.get(node)
             if known is None:
+                self._deadline.check(f"{self._model.name}: choosing β")
                 self._catch_up(behind)
                 known = self._decide(policy, x)
                 if policy.keeps:
