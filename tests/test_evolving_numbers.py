@@ -1,4 +1,4 @@
-"""Hidden numbers with distributions that change deterministically: beliefs, simulating planners, and refusals."""
+"""Hidden numbers with distributions that change deterministically: beliefs, planners, and refusals."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from scipy import stats
 
 import pomdplite as pl
 from pomdplite.experiments import run_episode
+from pomdplite.mdp.real.changing import ChangingValues
 
 STEPS = np.array([-1.0, 0.5, 2.0])
 
@@ -168,14 +169,75 @@ def test_simulating_planners_follow_the_change(make):
     assert mean - error > 0.0
 
 
-def test_planners_that_freeze_the_belief_refuse_in_one_sentence():
-    for kind in (pl.PomdpLite, pl.MeanMdp):
-        for model in (Docking(), Drift()):
-            with pytest.raises(pl.UnsuitableError, match=f"the planner {kind.title} needs a hidden value that is listed "
-                               f"or constant, but that of {model.name} has distributions and changes."):  # fmt: skip
-                kind(model).prepare()
-    with pytest.raises(pl.UnsuitableError, match="needs a hidden value that is listed or constant"):
-        pl.initial_belief(Docking()).mean_reward({"over": False}, "left")
+def best_plan(places, weights, depth, keep=0.9, gamma=0.9):
+    """The best mean return of `depth` actions in Drift, by trying all of them: the value of the MDP with β = 0."""
+    if depth == 0:
+        return 0.0
+    return max(
+        -weights @ np.abs(places) + gamma * best_plan(keep * places + step, weights, depth - 1) for step in STEPS
+    )
+
+
+class BriefDrift(Drift):
+    """Drift for those who do not care what comes after the search."""
+
+    def heuristic(m, x):
+        return 0.0
+
+
+def test_the_search_finds_the_best_plan_under_the_frozen_belief():
+    """Without a bonus, Drift is deterministic once the belief is frozen: all plans of four steps can be tried."""
+    planner = pl.PomdpLite(BriefDrift(), 0.0, sims=4000, search_depth=4)
+    planner.reset()
+    for a, reading, _, _ in history(3):
+        planner.update(a, (0,), reading)
+    decision = planner.decide()
+    theta, weights = planner.solver._model.theta, planner.solver._frozen.weight[:-1]
+    places = theta[: len(weights)].view(np.float64).ravel()
+    assert 30 < len(places) <= 64 and weights @ places == pytest.approx(planner.belief.mean()["place"], abs=0.02)
+    expected = [
+        -weights @ np.abs(places) + 0.9 * best_plan(0.9 * places + step, weights, 3) for step in STEPS
+    ]  # fmt: skip
+    assert decision.solution.q == pytest.approx(expected, abs=1e-9)
+    assert "searches, since it has hidden numbers that change" in planner.choices
+
+
+def test_equal_places_are_one_state_and_the_pool_says_when_it_is_full(monkeypatch):
+    """Left and right lead back: after any number of steps, Docking is in one of few places."""
+    planner = pl.PomdpLite(Docking(), 0.0, sims=3000, search_depth=6)
+    planner.reset()
+    found = planner.decide()
+    # 13 places, some of them twice because of rounding; histories would be 127
+    assert 13 < found.solution.states < 40 and not found.solution.full
+    monkeypatch.setattr(ChangingValues.__init__, "__defaults__", (600, 64))  # rows, values
+    small = pl.PomdpLite(Drift(), 0.0, sims=300)
+    small.reset()
+    assert small.decide().solution.full
+
+
+def test_a_step_under_the_belief_is_that_of_its_present_values():
+    belief = told(pl.initial_belief(Drift()), history(3))
+    numbers = belief._numbers()["place"]
+    reward = -numbers.weights[0] @ np.abs(numbers.values[0])
+    assert belief.mean_reward((0,), "left") == pytest.approx(reward, abs=0.01)
+    assert len(belief.mean_transition((0,), "left")) == 1
+    changes = [belief.expected_change((0,), a) for a in range(3)]
+    assert min(changes) > 0.1 and np.ptp(changes) < 0.02  # reading a place is worth the same wherever it is
+
+
+def test_pomdp_lite_docks_and_mean_mdp_runs():
+    """Stopping at once earns −6.7 on average, never stopping −2.9, and docking without a doubt at most 9."""
+    model = Docking()
+    lite = pl.evaluate(model, "pomdp-lite", episodes=20, seed=1000, beta=0.5, sims=300)
+    assert lite.mean - lite.stderr > 0.0
+    assert len(pl.evaluate(model, "mean-mdp", episodes=2, seed=1000, sims=100).episodes) == 2
+
+
+def test_solvers_that_list_refuse_in_one_sentence():
+    for solver in ("exact", "grid", "uct-tree"):
+        with pytest.raises(pl.UnsuitableError, match=f'the solver "{solver}" needs a hidden value that is listed or '
+                           "constant, but that of Docking has distributions and changes."):  # fmt: skip
+            pl.PomdpLite(Docking(), solver=solver).prepare()
     for kind in (pl.Qmdp, pl.Sarsop, pl.BayesOptimal):
         with pytest.raises((pl.UnsuitableError, pl.TooLargeError), match=r"hidden values? .*listed"):
             kind(Docking()).prepare()
@@ -195,6 +257,16 @@ def test_an_impossible_step_leaves_the_belief_as_it_was():
         with pytest.raises(pl.ImpossibleObservationError):
             belief.update((False,), "right", (False,), "left")
         assert moments(belief) == before
+
+
+def test_a_reading_without_noise_is_found_and_explained():
+    class Exact(Drift):
+        observations = pl.Reading(place=float)
+
+    report = pl.check_model(Exact(), calls=50)
+    assert report.ok and "the reading place tells theta at" in str(report)
+    with pytest.raises(pl.ImpossibleObservationError, match="If x or a reading follows from a hidden number without"):
+        pl.initial_belief(Exact()).update((0,), "left", (0,), 1.2345)
 
 
 def test_the_check_finds_a_change_by_chance_and_a_change_to_no_number():

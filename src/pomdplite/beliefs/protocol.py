@@ -146,14 +146,14 @@ class Belief(ABC):
 
     def mean_reward(self, x: Any, a: Any) -> float:
         """R(b, x, a) = Σ b(θ) R(x, θ, a); with noise in steps and very many hypotheses, over a sample of them."""
-        if self.kernel_model.noise.numbers > 0:
+        if self._has_drawn_states:
             return self._estimated(x, a).reward
         _, b, _, _ = self._outcomes_under_belief(x, a)
         return float(b @ self._buffer.reward[: len(b)])
 
     def mean_transition(self, x: Any, a: Any) -> list[tuple[Any, float]]:
         """P(x' | b, x, a) = Σ b(θ) T(x, θ, a, x'), as pairs (x', probability); with noise in steps, 1,024 draws."""
-        if self.kernel_model.noise.numbers > 0:
+        if self._has_drawn_states:
             found = self._estimated(x, a)
             return [(self.view.record(y), float(p)) for y, p in zip(found.next, found.chance, strict=True)]
         _, b, k, _ = self._outcomes_under_belief(x, a)
@@ -162,15 +162,19 @@ class Belief(ABC):
 
     def expected_change(self, x: Any, a: Any) -> float:
         """E‖b′ − b‖₁ for (x, a): Definition 1 with β = 1; with noise or readings, an estimate from 1,024 outcomes."""
-        if self.view.real:
+        if self.view.real or self._has_drawn_states:
             return self._estimated(x, a).change
         component, b, _, e = self._outcomes_under_belief(x, a)
         change = expected_l1_change(b, self._buffer.likelihood[:e, : len(b)])
         return float(self.kernel_model.bonus_scale[component] * change)
 
+    @property
+    def _has_drawn_states(self) -> bool:
+        """Whether next states, or the later values of θ in them, cannot be listed."""
+        return self.kernel_model.noise.numbers > 0 or self.view.has_changing_numbers
+
     def _estimated(self, x: Any, a: Any) -> StepEstimate:
         """The step (x, a), estimated from draws."""
-        self.view.require_kept("the outcome of a step under a belief")
         model = self.view.model
         s = self._state(to_words(model.state.dtype, model.state_record(x)))
         return estimated_step(self.view, self.kernel_model, self.probabilities, s, model.action_index(a))
@@ -189,7 +193,6 @@ class Belief(ABC):
 
     def _outcomes(self, s: Words, a: int) -> tuple[int, int, int]:
         """Fill the buffer for (s, a): component, number of next states, number of (next state, observation) pairs."""
-        self.view.require_kept("the outcome of a step under a belief")
         while True:
             component, k, e = outcomes(self.kernel_model, s.reshape(1, -1), 0, a, self._buffer)
             if k != FULL:

@@ -274,7 +274,7 @@ class KernelView:
     def describe(self, s: Words) -> str:
         """A state s as text, with the hidden components that have changed."""
         text = self.model.describe_state(self.record(s))
-        if self.kernel_model.evolves and not np.array_equal(self.maps(s), self.table.identity):
+        if self.table.map_words > 0 and not np.array_equal(self.maps(s), self.table.identity):
             changed = []
             rows = self.present_rows(s)
             for block in range(self.table.blocks):

@@ -106,7 +106,7 @@ def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     combos.append(tuple(0 for _ in components))
     theta = np.concatenate([to_words(hidden.dtype, hidden.record(combo)) for combo in combos]).reshape(len(combos), -1)
     offsets = np.concatenate([[0], np.cumsum([*sizes, 1])]).astype(np.int64)
-    layout = _map_layout(sizes) if evolves else _no_maps(len(combos), len(sizes))
+    layout = map_layout(sizes) if evolves else _no_maps(len(combos), len(sizes))
     return HiddenTable(hidden, joint, theta, offsets, prior=np.append(prior, 1.0), **layout)
 
 
@@ -139,11 +139,14 @@ def _no_maps(rows: int, blocks: int) -> dict[str, Any]:
     }
 
 
-def _map_layout(sizes: Sequence[int]) -> dict[str, Any]:
-    """Where the map from initial to present value is stored, entry by entry; no entry crosses a word boundary."""
+def map_layout(sizes: Sequence[int], later: int = 0) -> dict[str, Any]:
+    """Where the map from initial to present value is stored, entry by entry; no entry crosses a word boundary.
+
+    Present values are the initial ones, unless there are more of them: `later` in all.
+    """
     word, shift, mask, at = [], [], [], 0
     for size in sizes:
-        width = max(1, (size - 1).bit_length())
+        width = max(1, (max(size, later) - 1).bit_length())
         mask.append((1 << width) - 1)
         for _ in range(size):
             if at % 64 + width > 64:

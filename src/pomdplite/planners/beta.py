@@ -119,10 +119,11 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
     if policy is None:
         what = "episodes on a grid take too long" if isinstance(solver, GridSolver) else "its graph is too large"
         return _Choice(share.value, f"{share.origin} ({what} for a choice)", raced=False)
-    episodes = Episodes(belief, REAL_WORK if view.real else round(_FIRST_SHARE * WORK), deadline)
+    drawn = isinstance(solver, WideningSolver)
+    episodes = Episodes(belief, REAL_WORK if drawn else round(_FIRST_SHARE * WORK), deadline)
     zero, default = (Candidate(beta, policy(beta)) for beta in (0.0, _rounded(share.value)))
     try:
-        if view.real:
+        if drawn:
             episodes.try_out(default, _REAL_VALUES + 2)
         for episode in range(FEWEST):
             episodes.play(zero, episode)
@@ -130,14 +131,14 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
         scale = share.value / SHARE if worth is None else worth
         if scale <= _NOTHING * max(1.0, abs(zero.mean)):
             return _Choice(0.0, "knowing the hidden value would earn no more", raced=False)
-        ratio, values = (_REAL_RATIO, _REAL_VALUES) if view.real else (_RATIO, _VALUES)
+        ratio, values = (_REAL_RATIO, _REAL_VALUES) if drawn else (_RATIO, _VALUES)
         grid = [_rounded(_HIGHEST * scale / ratio**i) for i in range(values)]
         others = sorted({*grid, default.beta} - {0.0})
         ranked = race(episodes, [zero, *(default if b == default.beta else Candidate(b, policy(b)) for b in others)])
     except OutOfWorkError:
         why = "episodes of this model take too long for a choice"
         return _Choice(share.value, f"{share.origin} ({why})", raced=False)
-    if view.real:
+    if drawn:
         return _short_race_choice(ranked, default, share, 1 + len(others))
     best, count = winners(ranked), 1 + len(others)
     near = [] if episodes.hurried else _between_and_around(best[0].beta, best[-1].beta)

@@ -61,8 +61,9 @@ class PomdpLite(Planner):
                   Default: the model's own, or "auto"
     solver        "exact": value iteration on all reachable states; "uct": search on a graph of states; "uct-tree": the
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
-                  otherwise uct; `choices` says why. Where steps have noise or observations are readings, "auto" and
-                  "uct" draw outcomes and widen (mdp/search/drawn/), and "exact" and "uct-tree" are refused.
+                  otherwise uct; `choices` says why. Where steps have noise, observations are readings, or hidden
+                  numbers with distributions change, "auto" and "uct" draw outcomes and widen (mdp/search/drawn/), and
+                  "exact" and "uct-tree" are refused.
                   "grid": value iteration on the points of the model's `grid`; "auto" takes it if there is one and its
                   points fit the step's budget. A search with drawn outcomes values its leaves on a coarse version of
                   that grid, unless the model has a heuristic.
@@ -219,25 +220,28 @@ class PomdpLite(Planner):
         self._beta_origin = str(computed["origin"])
 
     def _require_outcomes(self, view: KernelView) -> None:
-        """Noise and readings are searched, or solved on a grid; the other solvers need listed outcomes. With the belief
-        frozen, s needs maps from initial to present values of θ, so these must be listed if they differ.
+        """Noise and readings are searched, or solved on a grid; hidden numbers that change are searched; the other
+        solvers need listed outcomes and values.
         """
-        view.require_kept(f"the planner {self.title}")
+        if self.solver_name not in ("auto", "uct"):
+            view.require_kept(f'the solver "{self.solver_name}"')
         if self.solver_name not in ("auto", "grid", "uct"):
             view.require_listed(f'the solver "{self.solver_name}"')
 
     def _make_solver(self, beta: float) -> MdpSolver:
         if self.solver_name == "grid":
             return self._grid_solver(beta, POINT_LIMIT)
-        if self.solver_name == "auto" and declared_grid(self.model) is not None and self.discount < 1:
+        changing = self.view.has_changing_numbers
+        if self.solver_name == "auto" and declared_grid(self.model) is not None and self.discount < 1 and not changing:
             work = len(self.model.actions) * work_of_step(self.view)
             work *= 1 if self.model.compiled_form.compiled else _SLOWER
             try:
                 return self._grid_solver(beta, int(_GRID_WORK_PER_SECOND * (self.time or DEFAULT_SECONDS) / work))
             except TooLargeError as why:
                 self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
-        if self.view.real:
-            self._not_exact = self._not_exact or f"it has {self.view.real}"
+        if self.view.real or changing:
+            has = "hidden numbers that change" if changing else self.view.real
+            self._not_exact = self._not_exact or f"it has {has}"
             return WideningSolver(
                 self.view, self.discount, beta, leaves=self._leaf_values(), **self._search_parameters()
             )
@@ -295,7 +299,7 @@ class PomdpLite(Planner):
         """
         model, kernel, grid = self.model, self.view.kernel_model, declared_grid(self.model)
         known = "heuristic" in model.compiled_form.definition.functions
-        if grid is None or known or self.discount >= 1 or kernel.s_words > kernel.x_words:
+        if grid is None or known or self.discount >= 1 or kernel.evolves:
             return None
         limit = int(_GRID_WORK_PER_SECOND * _LEAF_SECONDS / (kernel.actions * work_of_step(self.view)))
         limit = min(_LEAF_POINTS, limit if model.compiled_form.compiled else limit // _SLOWER)

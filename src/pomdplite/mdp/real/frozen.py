@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Floats, Ints, Words, kernel
+from pomdplite.compile.jit import Floats, Ints, Small, Words, kernel
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.spaces import Distributed
 from pomdplite.rng import normal_quantile, uniform
@@ -25,6 +25,14 @@ from pomdplite.rng import normal_quantile, uniform
 MOST_VALUES = 64  # of each block, after thinning; docs/decisions/0015
 _NEGLIGIBLE = 1e-12  # a probability that makes no difference
 POINTS = 4096  # of the sequence; then it repeats itself
+
+
+class ValuePool(NamedTuple):
+    """The rows of θ where later values cannot be listed beforehand (changing.py); empty where they are."""
+
+    table: Small  # hash table of the rows that were added, -1 where empty
+    slot: Small  # [row] its slot
+    used: Ints  # [1] rows
 
 
 class FrozenBelief(NamedTuple):
@@ -39,6 +47,7 @@ class FrozenBelief(NamedTuple):
     b: Floats  # [row of θ] the same, 0 for those that are not kept
     kept: Words  # [s_words] 1 in every bit of s that x or the maps of these values use
     points: Floats  # [point, 1 + numbers] a uniform number for θ, then the noise of a step and of a reading
+    pool: ValuePool
 
 
 def freeze(view: KernelView, model: KernelModel, b: Floats, stream: Words, most: int = MOST_VALUES) -> FrozenBelief:
@@ -55,7 +64,8 @@ def freeze(view: KernelView, model: KernelModel, b: Floats, stream: Words, most:
     _fill_points(points, point_steps(points.shape[1]), stream)
     kept, weight, thin = np.concatenate(rows), np.concatenate(weights), np.zeros(len(b))
     thin[kept] = weight
-    return FrozenBelief(kept, weight, ends, thin, _bits_used(model, kept, ends), points)
+    none = ValuePool(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.int64))
+    return FrozenBelief(kept, weight, ends, thin, _bits_used(model, kept, ends), points, none)
 
 
 def _order(view: KernelView, theta: Words) -> Ints:

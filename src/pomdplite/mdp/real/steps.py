@@ -8,7 +8,8 @@ over the outcomes e = (y, z) of the mean model. Outcome i takes a hidden value v
 frozen belief; what it changes is computed for all kept values. Whatever is listed is summed over instead: the next
 states of a model without noise in its steps, and listed observations.
 
-Next states s' hold the later values (φ) of the kept values alone: states that differ in others are equal.
+Next states s' hold the later values (φ) of the kept values alone: states that differ in others are equal. Where θ has
+distributions, its later values are added to the rows of θ when a step first leads to them (changing.py).
 """
 
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Floats, Ints, Words, inlined, inner, kernel
 from pomdplite.compile.noise import add_noise, log_normal_scaled, log_scale
+from pomdplite.mdp.hash_table import row_slot
 from pomdplite.mdp.observation_rows import observation_row
 from pomdplite.mdp.outcomes import Outcomes, allocate_outcomes, distinct_next_states, present_row, row_of
 from pomdplite.mdp.real.densities import normal_logs
@@ -104,7 +106,7 @@ def mean_step(
 def begin_step(model: KernelModel, frozen: FrozenBelief, work: StepWork, states: Words, s: int, a: int) -> float:
     """Fill `work` with what all outcomes of (states[s], a) share, for each kept value; the mean reward."""
     out, component = work.out, abi.depends(model, states, s, a)
-    first, block = model.offsets[component], frozen.offsets[component]
+    block = frozen.offsets[component]
     n, mean = frozen.offsets[component + 1] - block, 0.0
     work.about[_COMPONENT], work.about[_VALUES] = component, n
     evolving = model.evolves and component < model.offsets.shape[0] - 2
@@ -116,8 +118,7 @@ def begin_step(model: KernelModel, frozen: FrozenBelief, work: StepWork, states:
             abi.evolve(model, states, s, model.theta, out.present[v], a, out.theta)
             # Values often move by the same number of rows, so look first where that would lead.
             guess = out.present[v] + (out.later[v - 1] - out.present[v - 1] if v > 0 else 0)
-            guess = min(max(guess, first), model.offsets[component + 1] - 1)
-            out.later[v] = row_of(model, component, out.theta, guess)
+            out.later[v] = later_row(model, frozen, component, out.theta, guess)
             if out.later[v] < 0:
                 abi.note_fault(model, _DOMAIN, abi.EVOLVE, states, s, model.theta, out.present[v], a)
                 out.later[v] = out.present[v]
@@ -126,6 +127,29 @@ def begin_step(model: KernelModel, frozen: FrozenBelief, work: StepWork, states:
             abi.transition_mean(model, states, s, model.theta, out.present[v], a, work.step, v)
             work.step_scale[v] = log_scale(model.noise, work.step, v, model.x_words)
     return mean
+
+
+@inner
+def later_row(model: KernelModel, frozen: FrozenBelief, component: int, theta: Words, guess: int) -> int:
+    """The row of a value that φ leads to; -1 if values are listed and it is none of them."""
+    pool = frozen.pool
+    if pool.table.shape[0] == 0:
+        guess = min(max(guess, model.offsets[component]), model.offsets[component + 1] - 1)
+        return row_of(model, component, theta, guess)
+    slot = row_slot(model.theta, pool.table, theta, 0)
+    if pool.table[slot] < 0:
+        row = pool.used[0]
+        for w in range(theta.shape[1]):
+            model.theta[row, w] = theta[0, w]
+        pool.table[slot], pool.slot[row], pool.used[0] = row, slot, row + 1
+    return pool.table[slot]
+
+
+@inlined
+def pool_has_room(model: KernelModel, frozen: FrozenBelief, steps: int) -> bool:
+    """Whether all values that so many steps may lead to can be added."""
+    kept = frozen.offsets[1]
+    return frozen.pool.table.shape[0] == 0 or frozen.pool.used[0] + steps * kept <= model.theta.shape[0]
 
 
 @inlined

@@ -60,7 +60,7 @@ def list_actions(
     nodes = tree.nodes
     known = nodes.listed[node] if nodes.first[node] != NOT_EXPANDED else 0
     wanted = min(wanted, model.actions)
-    if not has_room(model, tree, work, wanted):
+    if not has_room(model, frozen, tree, work, wanted):
         return NO_SPACE
     if known == 0:
         nodes.estimate[node] = nodes.value[node]

@@ -22,6 +22,7 @@ from pomdplite.mdp.real.steps import (
     kept_values,
     list_next_states,
     listed_change,
+    pool_has_room,
 )
 from pomdplite.mdp.search.drawn.tree import WideningTree, add_child, add_pair, back_up_node, has_space
 from pomdplite.mdp.search.nodes import (
@@ -74,7 +75,7 @@ def expand(
 ) -> int:  # fmt: skip
     """Add all of the node's legal actions; `estimate` is its value until then."""
     nodes = tree.nodes
-    if not has_room(model, tree, work, model.actions):
+    if not has_room(model, frozen, tree, work, model.actions):
         return NO_SPACE
     first = nodes.counts[PAIRS]
     nodes.value[node] = estimate
@@ -94,10 +95,12 @@ def expand(
 
 
 @inner
-def has_room(model: KernelModel, tree: WideningTree, work: WideningWork, actions: int) -> bool:
+def has_room(
+    model: KernelModel, frozen: FrozenBelief, tree: WideningTree, work: WideningWork, actions: int
+) -> bool:  # fmt: skip
     """Whether so many actions can be added, with any next states; if not, the tree has run full."""
     branches = 1 if model.noise.numbers > 0 else work.step.next.shape[0]
-    found = has_space(tree, actions, actions * branches)
+    found = has_space(tree, actions, actions * branches) and pool_has_room(model, frozen, actions)
     if not found:
         work.tally[RAN_FULL] = 1
     return found

@@ -8,6 +8,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.jit import Floats, Ints, Small, Words
 from pomdplite.mdp.budget import Budget
 from pomdplite.mdp.grid.points import PointValues, no_values
+from pomdplite.mdp.real.changing import ChangingValues
 from pomdplite.mdp.real.frozen import FrozenBelief, canonical, freeze
 from pomdplite.mdp.real.steps import allocate_step_work
 from pomdplite.mdp.search.action_widening import ActionWidening
@@ -37,6 +38,7 @@ class WideningSolver(SearchSolver):
     method = "UCT with progressive widening"
     shape: ClassVar[str] = "tree"
     _frozen: FrozenBelief
+    _model: KernelModel  # with the values of θ that the frozen belief is about
 
     def __init__(
         self, view: KernelView, gamma: float, beta: float, *, budget: Budget, exploration: float,
@@ -44,6 +46,9 @@ class WideningSolver(SearchSolver):
     ) -> None:  # fmt: skip
         super().__init__(view, budget, search_depth)
         model = view.kernel_model
+        self._changing = ChangingValues(model) if view.has_changing_numbers else None
+        if self._changing is not None:
+            model = self._changing.laid_out(model)
         self.parameters = WideningParameters(
             beta=float(beta), gamma=float(gamma), c=float(exploration), search_depth=search_depth, k=K, alpha=ALPHA,
             outcomes=STEP_OUTCOMES if model.noise.numbers > 0 else READINGS,
@@ -68,19 +73,21 @@ class WideningSolver(SearchSolver):
         """There is room for a thinned belief, whatever it was before."""
 
     def _freeze(self, kernel_model: KernelModel, b: Floats) -> None:
-        self._frozen = freeze(self.view, kernel_model, b, self._work.stream)
+        self._frozen, self._model = freeze(self.view, kernel_model, b, self._work.stream), kernel_model
+        if self._changing is not None:
+            self._model, self._frozen = self._changing.begin(kernel_model, self._frozen)
 
     def _as_node(self, s: Words) -> Words:
-        return canonical(self._frozen, s)
+        return canonical(self._frozen, s if self._changing is None else self._changing.state(s))
 
     def _list_root(self, kernel_model: KernelModel, b: Floats, root: int, widening: ActionWidening) -> int:
-        status = open_root(kernel_model, self._frozen, self._graph, self.parameters, self._work, root, widening)
+        status = open_root(self._model, self._frozen, self._graph, self.parameters, self._work, root, widening)
         self.view.raise_fault()
         return status
 
     def _search(self, kernel_model: KernelModel, b: Floats, root: int, count: int) -> None:
         widening_search(
-            kernel_model, self._frozen, self._graph, self.parameters, self._work, root, count, self._widening
+            self._model, self._frozen, self._graph, self.parameters, self._work, root, count, self._widening
         )
 
     def _half_full(self) -> bool:
