@@ -1,6 +1,7 @@
 """The acrobot in Gymnasium's Acrobot-v1: POMDP-lite beside rivals, a planner that knows the masses among them.
 
     python benchmarks/acrobot.py episodes EPISODES [SEED] [FILE] [PLANNERS] [TIME]   the same for every planner
+    python benchmarks/acrobot.py take STUDY [FILE]                                   from the study applications
     python benchmarks/acrobot.py report [FILE]                                       what FILE holds so far
     python benchmarks/acrobot.py film EPISODE [SEED] [FILE]                          beside the belief
 
@@ -70,6 +71,34 @@ def episodes(count, seed=16, file=RESULTS, names="", time=SECONDS):
     report(file)
 
 
+def take(study, file=RESULTS):
+    """Add the episodes of a study that FILE does not hold; how long the slowest decision took is not known of them."""
+    path, results = Path(file), pl.Results.read(study)
+    masses = {(int(row["seed"]), int(row["episode"])): (row["mass_1"], row["mass_2"]) for row in held(path)}
+    known = {(row["planner"], float(row["time"]), int(row["seed"]), int(row["episode"])) for row in held(path)}
+    with path.open("a", newline="") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        for result in (result for result in results.cells if result.cell.problem == "acrobot in acrobot"):
+            name, time, seed = result.cell.planner, result.cell.parameters["time"], results.seed
+            for e in result.episodes:
+                if (name, time, seed, e.index) not in known:
+                    seconds = round(e.seconds / e.steps, 5)
+                    row = (
+                        name,
+                        time,
+                        seed,
+                        e.index,
+                        *masses[seed, e.index],
+                        e.steps,
+                        e.success,
+                        seconds,
+                        "",
+                        "; ".join(e.notes),
+                    )
+                    writer.writerow(row)
+    report(file)
+
+
 def report(file=RESULTS):
     """Mean steps, those of the planner that is told the masses on the same episodes, successes and times."""
     played = {}
@@ -86,7 +115,7 @@ def report(file=RESULTS):
               f"at most {steps.max():.0f}, {more.mean():+.1f} ± {more.std(ddof=1) * error:.1f} or "
               f"{100 * more.mean() / told.mean():+.1f} % to told; {sum(own[key]['success'] == 'True' for key in both)} "
               f"swung up, {1e3 * np.mean([float(own[key]['seconds']) for key in both]):.1f} ms a decision, at most "
-              f"{1e3 * max(float(own[key]['slowest']) for key in both):.1f}")  # fmt: skip
+              f"{1e3 * max(float(own[key]['slowest'] or 0) for key in both):.1f}")  # fmt: skip
 
 
 def film(episode, seed=16, file="docs/pictures/acrobot.gif"):
@@ -129,4 +158,4 @@ def film(episode, seed=16, file="docs/pictures/acrobot.gif"):
 
 if __name__ == "__main__":
     what, *arguments = sys.argv[1:]
-    {"episodes": episodes, "report": report, "film": film}[what](*arguments)
+    {"episodes": episodes, "take": take, "report": report, "film": film}[what](*arguments)

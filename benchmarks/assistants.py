@@ -1,12 +1,13 @@
 """How much of a person's effort assistants save, in the kitchens and for the doorman (docs/assistants.md).
 
-    python benchmarks/assistants.py play [EPISODES] [SEED] [FILE] [PROBLEM ...]   play what FILE does not hold
-    python benchmarks/assistants.py report [FILE]                                 the table of what FILE holds
-    python benchmarks/assistants.py bounds [PROBLEM ...]                          bounds on the least effort possible
-    python benchmarks/assistants.py picture [PROBLEM] [EPISODE] [FILE]            moments of an episode
+    python benchmarks/assistants.py take STUDY [FILE]                    from the study applications, played by bench
+    python benchmarks/assistants.py alone [EPISODES] [SEED] [FILE]       play the same episodes without an assistant
+    python benchmarks/assistants.py report [FILE]                        the table of what FILE holds
+    python benchmarks/assistants.py bounds [PROBLEM ...]                 bounds on the least effort possible
+    python benchmarks/assistants.py picture [PROBLEM] [EPISODE] [FILE]   moments of an episode
 
-Episode i of a seed has the same goal and the same random numbers with every planner. Planners have 0.05 s of CPU time a
-step. The share saved is 1 − (actions of the person with the assistant) / (without one), over all episodes.
+Episode i of a seed has the same goal and the same random numbers with every planner. The share saved is 1 − (actions of
+the person with the assistant) / (without one), over all episodes.
 """
 
 import csv
@@ -18,36 +19,22 @@ import numpy as np
 
 import pomdplite as pl
 
-SECONDS = 0.05  # of CPU time, per step
-SOLVE = 30.0  # seconds of CPU time that offline planners solve
+SOLVE = 30.0  # seconds of CPU time that bounds are computed for
 FILE = "docs/results/assistants.csv"
 PROBLEMS = ("doorman", "kitchen", "kitchen-10", "kitchen-50")
 ALONE = "no assistant"
-PLANNERS = {
-    ALONE: {},
-    "most-likely": {},
-    "qmdp": {},
-    "pomdp-lite": {"beta": "auto", "time": SECONDS},
-    "sarsop": {"solve_time": SOLVE},
-    "despot": {"time": SECONDS},
-    "pomdp-lite-plus": {"time": SECONDS, "solve_time": SOLVE},
-    "pomcp": {"time": SECONDS},
-}
 ROWS = ("problem", "planner", "seed", "episode", "goal", "steps", "complete", "seconds", "parameters")
 MOMENTS = 6  # of an episode in a picture
 
 
-def planner_for(name, problem):
-    """A planner for the problem, on the CPU's clock; without an assistant, it plans for a model that can only wait."""
+def without_assistant(problem):
+    """A planner for the same problem with an assistant that can only wait."""
     model = pl.make_model(problem)
-    if name == ALONE:
-        options = {"rationality": model.rationality, "assistant": False}
-        kitchen = problem.startswith("kitchen")
-        model = pl.Kitchen(model.recipes, (model.columns, model.rows), **options) if kitchen else pl.Doorman(**options)
-        return pl.Qmdp(model)
-    planner = pl.make_planner(name, model, **PLANNERS[name])
-    planner.use_clock("cpu")
-    return planner
+    options = {"rationality": model.rationality, "assistant": False}
+    kitchen = problem.startswith("kitchen")
+    return pl.Qmdp(
+        pl.Kitchen(model.recipes, (model.columns, model.rows), **options) if kitchen else pl.Doorman(**options)
+    )
 
 
 def stored(file):
@@ -58,34 +45,42 @@ def stored(file):
         return list(csv.DictReader(text))
 
 
-def play(count=200, seed=16, file=FILE, *problems):
-    """Play the episodes that the file does not hold, planner by planner, those that do not search first."""
-    for name in PLANNERS:
-        for problem in problems or PROBLEMS:
-            known = {int(r["episode"]) for r in stored(file)
-                     if (r["problem"], r["planner"], r["seed"]) == (problem, name, str(seed))}  # fmt: skip
-            missing = [episode for episode in range(int(count)) if episode not in known]
-            if not missing:
-                continue
-            try:
-                planner = planner_for(name, problem)
-                planner.prepare()
-            except (pl.TooLargeError, pl.NotConvergingError, pl.UnsuitableError) as why:
-                print(f"{problem}, {name}: {why}", flush=True)
-                continue
-            world, began = pl.ModelWorld(planner.model), not Path(file).exists()
-            with Path(file).open("a", newline="") as text:
-                writer = csv.writer(text, lineterminator="\n")
-                if began:
-                    writer.writerow(ROWS)
-                for episode in missing:
-                    played = pl.run_episode(planner, world, int(seed), episode)
-                    used = " ".join(f"{k}={v}" for k, v in planner.parameters.items() if k in ("beta", "solve_time"))
-                    goal = planner.model.hidden.describe(world.theta).partition("=")[2]
-                    writer.writerow((problem, name, seed, episode, goal, played.steps, played.success,
-                                     f"{played.seconds:.4f}", used))  # fmt: skip
-                    text.flush()
-            print(f"{problem}, {name}: played, prepared in {planner.preparation_seconds:.0f} s", flush=True)
+def store(file, rows):
+    with Path(file).open("w", newline="") as text:
+        writer = csv.DictWriter(text, ROWS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def alone(count=200, seed=16, file=FILE):
+    """Play without an assistant."""
+    rows = [row for row in stored(file) if row["planner"] != ALONE]
+    for problem in PROBLEMS:
+        planner = without_assistant(problem)
+        world = pl.ModelWorld(planner.model)
+        for episode in range(int(count)):
+            played = pl.run_episode(planner, world, int(seed), episode)
+            goal = planner.model.hidden.describe(world.theta).partition("=")[2]
+            rows.append(dict(zip(ROWS, (problem, ALONE, seed, episode, goal, played.steps, played.success,
+                                        f"{played.seconds:.4f}", ""), strict=True)))  # fmt: skip
+    store(file, rows)
+
+
+def take(study, file=FILE):
+    """Take over what a study's file holds, in place of what FILE has of the same planners on the same problems."""
+    results = pl.Results.read(study)
+    played = [result for result in results.cells if result.cell.problem in PROBLEMS and result.episodes]
+    replaced = {(result.cell.problem, result.cell.planner) for result in played}
+    rows = [row for row in stored(file) if (row["problem"], row["planner"]) not in replaced]
+    goals = {(row["problem"], row["seed"], row["episode"]): row["goal"] for row in rows if row["planner"] == ALONE}
+    for result in played:
+        cell, seed = result.cell, results.seed
+        used = " ".join(f"{name}={value}" for name, value in (cell.parameters | result.chosen).items())
+        for e in result.episodes:
+            goal = goals[cell.problem, str(seed), str(e.index)]
+            values = cell.problem, cell.planner, seed, e.index, goal, e.steps, e.success, f"{e.seconds:.4f}", used
+            rows.append(dict(zip(ROWS, values, strict=True)))
+    store(file, rows)
     report(file)
 
 
@@ -128,7 +123,7 @@ def bounds(*problems):
         print(f"{problem}: alone {model.alone.mean():.3f}, with the goal known {known:.3f}", flush=True)
         for name in ("sarsop", "bayes-optimal"):
             try:
-                planner = pl.make_planner(name, model, **PLANNERS.get(name, {}))
+                planner = pl.make_planner(name, model, solve_time=SOLVE)
                 planner.use_clock("cpu")
                 planner.reset()
                 low, high = planner.decide().bounds
@@ -141,7 +136,7 @@ def picture(problem="kitchen", episode=0, file=None):
     """Moments of an episode of POMDP-lite, evenly spread."""
     from pomdplite.views.mpl import new_figure
 
-    planner, steps = planner_for("pomdp-lite", problem), []
+    planner, steps = pl.PomdpLite(pl.make_model(problem)), []
     pl.run_episode(planner, pl.ModelWorld(planner.model), 16, int(episode), on_step=steps.append)
     figure = new_figure(10, 7.5)
     chosen = np.linspace(0, len(steps) - 1, MOMENTS).round().astype(int)
@@ -153,4 +148,4 @@ def picture(problem="kitchen", episode=0, file=None):
 
 if __name__ == "__main__":
     what, *more = sys.argv[1:] or ["report"]
-    {"play": play, "report": report, "bounds": bounds, "picture": picture}[what](*more)
+    {"take": take, "alone": alone, "report": report, "bounds": bounds, "picture": picture}[what](*more)

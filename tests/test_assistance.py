@@ -188,6 +188,12 @@ def test_qmdp_on_the_small_kitchen_saves_effort_and_stays_above_its_bound(kitche
     assert result.mean < planner.decide().bounds[1] + 4 * result.stderr
 
 
+def test_pomdp_lite_with_the_doormans_own_beta_is_as_good_as_qmdp():
+    """With the β that the library chooses, it takes 0.4 actions more."""
+    lite, qmdp = (pl.evaluate("doorman", name, episodes=300, seed=1000) for name in ("pomdp-lite", "qmdp"))
+    assert lite.difference(qmdp).mean > -0.2
+
+
 def test_generated_kitchens_have_that_many_different_recipes():
     for count in (2, 10, 11, 50):
         recipes = generated_recipes(count)

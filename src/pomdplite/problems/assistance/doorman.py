@@ -42,6 +42,7 @@ class Doorman(Model):
     blocked      cells that nobody enters
     rationality  of the person: 0 for any action at random, infinity for the shortest ways only
     assistant    False if there is none: it can only wait
+    beta         weight of exploration; by default the library chooses it
     """
 
     state = State(cell=np.int16, door=("shut", *DIRECTIONS), begun=bool, done=bool)
@@ -57,6 +58,7 @@ class Doorman(Model):
         rationality: float = 1.5,
         assistant: bool = True,
         discount: float = 1.0,
+        beta: float | None = None,
     ) -> None:
         if not resources or not 2 <= size <= 30:
             raise UsageError("Doorman: there must be a resource, and the grid must have 2 to 30 columns.")
@@ -69,6 +71,7 @@ class Doorman(Model):
                 )
         self.size, self.resources, self.blocked = size, dict(resources), tuple(blocked)
         self.rationality, self.discount, self.assistant = checked_rationality(rationality), discount, bool(assistant)
+        self.beta = beta
         self.neighbour = np.full((size * size, len(DIRECTIONS)), ILLEGAL)  # [cell, direction]
         for column, row in free:
             for d, (right, down) in enumerate(DIRECTIONS.values()):
