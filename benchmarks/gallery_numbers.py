@@ -114,6 +114,8 @@ TABLES = {
         episodes("flag-maze.csv", name, "flags", f"flags in 5,000 steps of `{name}`")
         for name in ("flag-maze", "flag-maze-tied")
     ),
+    "frozen-lake": lambda: study("unknown-mdp.csv", {"frozen-lake": "`frozen-lake`"}),
+    "taxi": lambda: study("unknown-mdp.csv", {"taxi": "`taxi`"}),
 }
 
 

@@ -7,10 +7,11 @@ from test_counts import STATES, random_mdp
 import pomdplite as pl
 from pomdplite import rng
 from pomdplite.planners import beta
+from pomdplite.problems.unknown.frozen_lake import MAP, frozen_lake_table
 from pomdplite.testing import planner_conforms, problem_conforms
 
 GAMMA = 0.9
-UNKNOWN = ["chain", "chain-semi-tied", "chain-tied", "flag-maze", "flag-maze-tied"]
+UNKNOWN = ["chain", "chain-semi-tied", "chain-tied", "flag-maze", "flag-maze-tied", "frozen-lake", "taxi"]
 
 
 def solved(mean, reward, gamma=GAMMA):
@@ -218,6 +219,36 @@ def test_gymnasiums_tables_are_the_real_probabilities(name, known):
             assert len(own) == len(expected)
         result = world.step(a)
         assert (int(result.y.state), result.reward) in expected
+
+
+@pytest.mark.parametrize(("name", "made"), [("FrozenLake-v1", pl.FrozenLake), ("Taxi-v4", pl.Taxi)])
+@pytest.mark.parametrize("known", ["state", "action"])
+def test_frozen_lake_and_taxi_are_those_of_gymnasium(name, made, known):
+    gymnasium = pytest.importorskip("gymnasium")
+    theirs = pl.unknown_from_gymnasium(gymnasium.make(name), known=known)
+    ours = made(known=known)
+    assert ours.first == theirs.first
+    for table in ("after", "gain", "group", "label"):
+        assert np.array_equal(getattr(ours, table), getattr(theirs, table))
+    assert np.array_equal(ours.hidden.counts, theirs.hidden.counts)
+    assert ours.hidden.truth == pytest.approx(theirs.hidden.truth)
+
+
+def test_the_best_policy_crosses_the_frozen_lake_in_14_of_17_walks():
+    table, v = frozen_lake_table(MAP, slippery=True), np.zeros(16)
+    for _ in range(3000):
+        v = [
+            max(sum(p * (r + (not over) * v[t]) for p, t, r, over in rows) for rows in table[s].values())
+            for s in range(16)
+        ]
+    assert v[0] == pytest.approx(14 / 17)
+
+
+def test_a_lake_of_other_letters_is_refused():
+    with pytest.raises(pl.UsageError, match="a lake has rows of equal length"):
+        pl.FrozenLake(("SFX", "FFG"))
+    with pytest.raises(pl.UsageError, match="known must be 'state' or 'action', not 'nothing'"):
+        pl.Taxi(known="nothing")
 
 
 def test_an_environment_without_a_table_is_refused():

@@ -19,6 +19,8 @@ from pomdplite.problems.tiger import Tiger
 from pomdplite.problems.unknown.chain import SlipperyChain
 from pomdplite.problems.unknown.flag_maze import FlagMaze
 from pomdplite.problems.unknown.from_gymnasium import unknown_from_gymnasium
+from pomdplite.problems.unknown.frozen_lake import FrozenLake
+from pomdplite.problems.unknown.taxi import Taxi
 
 __all__ = [
     "PROBLEMS",
@@ -26,6 +28,7 @@ __all__ = [
     "Battleship",
     "Doorman",
     "FlagMaze",
+    "FrozenLake",
     "GouldianFinch",
     "Grasp",
     "Intersection",
@@ -38,6 +41,7 @@ __all__ = [
     "RockSample",
     "SlipperyChain",
     "TableCarrying",
+    "Taxi",
     "Tiger",
     "files_loaded_once",
     "is_own",

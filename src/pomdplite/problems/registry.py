@@ -28,6 +28,8 @@ from pomdplite.problems.table_carrying.rules import TableCarrying
 from pomdplite.problems.tiger import Tiger
 from pomdplite.problems.unknown.chain import SlipperyChain
 from pomdplite.problems.unknown.flag_maze import FlagMaze
+from pomdplite.problems.unknown.frozen_lake import FrozenLake
+from pomdplite.problems.unknown.taxi import Taxi
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
 _ROOM = (5, 4)  # of a kitchen with generated recipes
@@ -102,6 +104,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "chain-tied": ProblemEntry(partial(SlipperyChain, "tied"), "chain, if both actions have the same chance"),
     "flag-maze": ProblemEntry(FlagMaze, "learn how moves slip in a maze of 264 states, and collect its flags"),
     "flag-maze-tied": ProblemEntry(partial(FlagMaze, "tied"), "flag-maze, if moves slip in the same way everywhere"),
+    "frozen-lake": ProblemEntry(FrozenLake, "Gymnasium's FrozenLake: learn how ice slips, and cross it past holes"),
+    "taxi": ProblemEntry(Taxi, "Gymnasium's Taxi: learn what six actions do, and take a passenger to a place"),
 }
 """The problems by name, as every command takes them; `make_model` makes the model."""
 

@@ -1,6 +1,6 @@
-"""Gymnasium's tabular environments, such as FrozenLake and Taxi, with probabilities that the agent has to learn.
+"""Gymnasium's tabular environments with probabilities that the agent has to learn: any with a table env.unwrapped.P.
 
-They list their transitions as env.unwrapped.P[s][a] = [(probability, next state, reward, whether it ends), …].
+FrozenLake and Taxi are problems of their own, frozen_lake.py and taxi.py, and need no Gymnasium.
 """
 
 from collections.abc import Mapping
@@ -8,8 +8,7 @@ from typing import Any
 
 from pomdplite.errors import UsageError
 from pomdplite.model.unknown import UnknownMdp
-
-KNOWN = ("state", "action")
+from pomdplite.problems.unknown.transition_tables import to_learn
 
 
 def unknown_from_gymnasium(
@@ -29,28 +28,9 @@ def unknown_from_gymnasium(
     table = getattr(getattr(env, "unwrapped", env), "P", None)
     if not isinstance(table, Mapping) or not table:
         raise UsageError("the environment has no table P of its transitions; FrozenLake and Taxi have one.")
-    if known not in KNOWN:
-        raise UsageError(f"known must be {' or '.join(map(repr, KNOWN))}, not {known!r}.")
     first = int(env.reset(seed=0)[0]) if start is None else start
-    outcomes: dict[Any, list[tuple[int, float]]] = {}
-    truth: dict[Any, list[float]] = {}
-    for s, actions in table.items():
-        own = {a: _outcomes(rows, first) for a, rows in actions.items()}
-        everything = sorted({outcome for chances in own.values() for outcome in chances})
-        for a, chances in own.items():
-            outcomes[s, a] = everything if known == "state" else sorted(chances)
-            truth[s, a] = [chances.get(outcome, 0.0) for outcome in outcomes[s, a]]
+    given = to_learn(table, first, known)
     return UnknownMdp(
-        len(table), len(table[0]), {}, discount=discount, outcomes=outcomes, counts=counts, truth=truth, start=first,
-        horizon=horizon, beta=beta,
+        len(table), len(table[0]), {}, discount=discount, outcomes=given.outcomes, counts=counts, truth=given.truth,
+        start=first, horizon=horizon, beta=beta,
     )  # fmt: skip
-
-
-def _outcomes(rows: Any, start: int) -> dict[tuple[int, float], float]:
-    """The probabilities of next states with rewards; the end of an episode leads to the start."""
-    found: dict[tuple[int, float], float] = {}
-    for p, after, reward, over in rows:
-        if p > 0:
-            outcome = start if over else int(after), float(reward)
-            found[outcome] = found.get(outcome, 0.0) + float(p)
-    return found
