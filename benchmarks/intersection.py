@@ -27,6 +27,7 @@ PLANNERS = {  # name: what the model assumes, the planner, its parameters
     "pomdp-lite, β = auto": (None, "pomdp-lite", {"beta": "auto"}),
     "mean-mdp": (None, "mean-mdp", {}),
     "qmdp": (None, "qmdp", {}),
+    "most-likely": (None, "most-likely", {}),
     "assumes the mean driver": ("mean", "mean-mdp", {}),
     "assumes the worst driver": ("aggressive", "mean-mdp", {}),
     "assumes an inattentive driver": ("inattentive", "mean-mdp", {}),

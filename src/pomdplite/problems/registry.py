@@ -33,8 +33,8 @@ from pomdplite.problems.unknown.taxi import Taxi
 
 _BOARDS = ((5, 2), (10, 5), (15, 7))  # Battleship(size, ships)
 _ROOM = (5, 4)  # of a kitchen with generated recipes
-_KITCHENS = (10, 50)  # recipes
-_DOORMAN_BETA = 0.95  # tuned for this grid (docs/tuning.md); with 1.1 some loops are worth infinitely much
+_KITCHENS: dict[int, float | None] = {10: None, 50: 0.75}  # recipes, with the β tuned for them (docs/tuning.md)
+_DOORMAN_BETA = 0.95  # tuned for this grid; with 1.1 some loops are worth infinitely much
 _KITCHEN = re.compile(r"kitchen-(\d{1,9})")
 _GENERATED = re.compile(r"(battleship|rocksample)-(\d{1,9})-(\d{1,9})(?:-(\d{1,18}))?")
 
@@ -57,7 +57,7 @@ def _board_maker(size: int, ships: int) -> Callable[[], Model]:
 
 
 def _kitchen_maker(recipes: int) -> Callable[[], Model]:
-    return lambda: Kitchen(generated_recipes(recipes), _ROOM)
+    return lambda: Kitchen(generated_recipes(recipes), _ROOM, beta=_KITCHENS.get(recipes))
 
 
 PROBLEMS: dict[str, ProblemEntry] = {

@@ -36,6 +36,7 @@ class Kitchen(Model):
     size         columns and rows of the room
     rationality  of the cook: 0 for any action at random, infinity for the shortest ways only
     assistant    False if there is none: it can only wait
+    beta         weight of exploration; by default the library chooses it
     """
 
     state = State(
@@ -51,6 +52,7 @@ class Kitchen(Model):
         rationality: float = 1.5,
         assistant: bool = True,
         discount: float = 1.0,
+        beta: float | None = None,
     ) -> None:
         self.ingredients = tuple(dict.fromkeys(item for recipe in recipes.values() for item in recipe))
         self.items, self.longest = len(self.ingredients), max(map(len, recipes.values()), default=0)
@@ -61,6 +63,7 @@ class Kitchen(Model):
         self.recipes = {name: tuple(recipe) for name, recipe in recipes.items()}
         self.columns, self.rows = size
         self.rationality, self.discount, self.assistant = checked_rationality(rationality), discount, bool(assistant)
+        self.beta = beta
         self.neighbour, self.station, self.counter = layout(self.columns, self.rows, self.items)
         needed = [[self.ingredients.index(item) for item in recipe] for recipe in recipes.values()]
         found = plans(needed, self.items, self.neighbour, self.station, self.rationality)
