@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from pomdplite.cli.main import execute
+from pomdplite.compile.interrupts import is_interrupt
 
 IN_COMPILED_CODE = """
     import signal, sys
@@ -178,3 +179,19 @@ def test_an_interrupted_command_says_so(error, monkeypatch, capsys):
     monkeypatch.setattr(sys.modules["pomdplite.cli.check"], "check_model", interrupted)
     assert execute(["check", "tiger"]) == 130
     assert capsys.readouterr().err == "pomdplite: interrupted\n"
+
+
+def test_ctrl_c_is_recognised_behind_errors_of_compiled_code_and_other_errors_are_not():
+    def raised(*errors):
+        found = None
+        for error in errors:
+            error.__context__ = found
+            found = error
+        return found
+
+    assert is_interrupt(raised(KeyboardInterrupt()))
+    assert is_interrupt(raised(KeyboardInterrupt(), SystemError()))
+    assert is_interrupt(raised(KeyboardInterrupt(), SystemError(), SystemError()))
+    assert not is_interrupt(raised(SystemError()))
+    assert not is_interrupt(raised(ValueError(), SystemError()))
+    assert not is_interrupt(raised(KeyboardInterrupt(), ValueError()))

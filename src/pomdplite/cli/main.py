@@ -23,7 +23,7 @@ from pomdplite.cli.solve import solve
 from pomdplite.cli.theory import theory
 from pomdplite.cli.tune import tune
 from pomdplite.cli.watch import watch
-from pomdplite.compile.interrupts import raise_on
+from pomdplite.compile.interrupts import is_interrupt, raise_on
 from pomdplite.errors import PomdpLiteError, UsageError
 
 _INTERRUPTED = 130  # exit codes as shells report them: Ctrl-C,
@@ -82,7 +82,7 @@ def execute(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _failed("interrupted", _INTERRUPTED)
     except SystemError as error:  # Ctrl-C inside a compiled function surfaces like this
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        if not is_interrupt(error):
             raise
         return _failed("interrupted", _INTERRUPTED)
     except typer.Exit as stop:

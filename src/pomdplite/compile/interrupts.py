@@ -70,6 +70,13 @@ def raise_on(*signals: signal.Signals) -> None:
             signal.siginterrupt(number, True)  # like Python's own handler: blocking calls return, so that it can run
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an exception comes from Ctrl-C: inside compiled code it surfaces as a SystemError, or several in a row."""
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
+
+
 def end_with_parent() -> None:
     """End this process when its parent dies, even inside compiled code (Linux only)."""
     if sys.platform == "linux":

@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from pomdplite.compile.interrupts import is_interrupt
 from pomdplite.errors import NotConvergingError, TooLargeError, UnsuitableError
 from pomdplite.experiments.episodes.cell import Cell
 from pomdplite.experiments.episodes.episode import Episode, rehearse, run_episode
@@ -88,6 +89,6 @@ def interrupts_restored() -> Iterator[None]:
     try:
         yield
     except SystemError as error:
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        if is_interrupt(error):
             raise KeyboardInterrupt from None
         raise
