@@ -71,7 +71,7 @@ def raise_on(*signals: signal.Signals) -> None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an exception comes from Ctrl-C: inside compiled code it surfaces as a SystemError, or several in a row."""
+    """Whether an exception comes from Ctrl-C, which inside compiled code surfaces as one SystemError or several."""
     while isinstance(error, SystemError):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
