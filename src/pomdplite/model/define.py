@@ -111,7 +111,7 @@ def _noises(model: Any) -> tuple[NoiseLayout, NoiseLayout]:
     """The noise of the model's steps and of its readings.
 
     `noise` may also be a parameter of a listed model: a number counts as a declaration only together with `density`,
-    or if nothing in the model uses it.
+    or in the body of a class none of whose functions uses it.
     """
     noise, read = NoiseLayout("none"), NoiseLayout("listed")
     declared: Any = getattr(model, "noise", None)
@@ -119,7 +119,7 @@ def _noises(model: Any) -> tuple[NoiseLayout, NoiseLayout]:
         noise = readings.gaussian_noise(model.state, declared.sds, f"{model.name}.noise")
     elif callable(defined(model, "density")) and readings.is_count(declared):
         noise = readings.given_noise(declared)
-    elif declared is not None and not _mentions(model, "noise"):
+    elif declared is not None and "noise" not in vars(model) and not _mentions(model, "noise"):
         if readings.is_count(declared):
             raise ModelError(
                 f"{model.name}.noise is {declared}, so the model must define density(m, x, theta, a, y), that of the "
