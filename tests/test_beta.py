@@ -185,7 +185,12 @@ def test_returns_of_the_race_have_the_known_mean():
         assert abs(candidate.mean - TIGER_LEAD_VALUE[lead]) < 3.5 * error < 0.4
 
 
-@pytest.mark.parametrize(("model", "gain"), [(Crossing, 0.0), (Patrol, 0.5), (Lift, 1.0)])
+@pytest.mark.parametrize(
+    ("model", "gain"),
+    [
+        pytest.param(Crossing, 0.0, marks=pytest.mark.slow), (Patrol, 0.5), pytest.param(Lift, 1.0, marks=pytest.mark.slow)
+    ],
+)  # fmt: skip
 def test_auto_earns_at_least_what_a_share_of_the_rewards_earns(model, gain, folder):
     planner = prepared(model())
     share = share_of_rewards(planner.view, NO_DEADLINE).value

@@ -82,6 +82,7 @@ def test_a_killed_worker_costs_no_episode_and_none_is_played_into_the_file_twice
     assert spread.machine["cluster"] == address
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_run_which_can_be_resumed(tmp_path):
     file, toml = tmp_path / "s.db", tmp_path / "s.toml"
     toml.write_text(study(600).toml())

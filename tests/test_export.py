@@ -109,7 +109,7 @@ def test_a_pomdp_file_holds_the_same_probabilities(m):
                         assert told == {n: p for n, p in zip(names, likelihoods(m, y, later, a), strict=True) if p > 0}
 
 
-@pytest.mark.parametrize("suffix", [".pomdp", ".pomdpx"])
+@pytest.mark.parametrize("suffix", [pytest.param(".pomdp", marks=pytest.mark.slow), ".pomdpx"])
 def test_the_same_seeds_give_the_same_returns(suffix, tmp_path):
     """Tiger, and a tabular model with chances and changes; states and outcomes keep their order."""
     rng = np.random.default_rng(1000)

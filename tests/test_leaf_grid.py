@@ -77,17 +77,20 @@ def fading():
     return searched(Fading())
 
 
+@pytest.mark.slow
 def test_a_coarse_grid_interpolates_the_known_values(fading):
     known = fading[0].solver._work.leaves
     for at in (-7.77, 0.0, 0.123, 5.0, 9.99):
         assert interpolated(known, np.array([[at]]).view(np.uint64), 0) == pytest.approx(exact(at), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_new_leaves_have_the_values_of_the_grid(fading):
     at, value = new_leaves(fading[0])
     assert len(at) > 10 and value == pytest.approx(exact(at), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_value_and_the_planner_says_how(fading):
     planner, decision = fading
     assert decision.name == "wait"
@@ -95,6 +98,7 @@ def test_the_search_finds_the_value_and_the_planner_says_how(fading):
     assert "leaves valued on a grid of 21 points" in planner.choices
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_decision(fading):
     again = searched(Fading())[1]
     assert again.solution.q.tolist() == fading[1].solution.q.tolist()

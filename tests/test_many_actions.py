@@ -115,7 +115,7 @@ def decided(model, seed=1000, **settings):
     return planner.decide()
 
 
-@pytest.mark.parametrize("solver", ("uct", "uct-tree"))
+@pytest.mark.parametrize("solver", ("uct", pytest.param("uct-tree", marks=pytest.mark.slow)))
 def test_a_search_of_1000_actions_decides_as_the_exact_solver_does(solver):
     model = Vault(1000)
     exact, search = pl.PomdpLite(model, solver="exact"), pl.PomdpLite(model, solver=solver, sims=3000)
@@ -241,6 +241,7 @@ def test_a_search_with_noise_widens_over_actions_too():
     assert decided(NoisyGlide(), sims=3000).solution.q.tolist() == found.solution.q.tolist()
 
 
+@pytest.mark.slow  # kernels of its own
 def test_what_leads_back_is_known_without_a_try():
     """To try a switch changes nothing but the belief: the search never descends there, and need not."""
     planner = pl.PomdpLite(Switches(), sims=200)

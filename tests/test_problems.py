@@ -15,7 +15,7 @@ from pomdplite.problems.battleship import bitboards
 from pomdplite.testing import problem_conforms
 
 
-@pytest.mark.parametrize("name", problem_names())
+@pytest.mark.parametrize("name", problem_names(slow=frozenset({"battleship-10-5"})))
 def test_every_problem_conforms(name):
     problem_conforms(pl.make_model(name))  # raises where it does not
 

@@ -194,8 +194,9 @@ def test_planners_that_solve_come_close_to_the_optimum_of_cut_episodes(name, tit
 LONGEST = "free information"  # episodes have 20 steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", SEARCHED)
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == LONGEST else ()) for n in MODELS])
+@pytest.mark.parametrize("name", MODELS)
 def test_planners_that_search_come_close_to_it(name, title, optima):
     (model, optimum), (share, parameters) = optima[name], SEARCHED[title]
     if name == LONGEST:  # to a search that does not see far, or fits its scenarios, what is free to learn can wait
