@@ -1,7 +1,8 @@
-"""Settings for all tests: patience, and fewer searches for garbage. And a browser, for those that look at pages."""
+"""Settings for all tests: patience, fewer searches for garbage, no stale bytecode. And a browser, for tests of pages."""
 
 import gc
 import shutil
+import sys
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,15 @@ settings.load_profile("patient")
 gc.set_threshold(100_000, 20, 50)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def pytest_collection_finish():
+    """Write no bytecode while tests run.
+
+    Tests write two versions of a module within a second. If both have the same length, Python takes the bytecode of the
+    first for that of the second.
+    """
+    sys.dont_write_bytecode = True
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from numba.core.typing.templates import builtin_registry
 
 import pomdplite as pl
@@ -164,9 +163,7 @@ class Case:
         for name in [n for n in sys.modules if n.startswith("case_")]:
             del sys.modules[name]
         importlib.invalidate_caches()
-        with pytest.MonkeyPatch.context() as patch:  # two versions may be written within a second
-            patch.setattr(sys, "dont_write_bytecode", True)
-            return pl.make_model(f"{path}:Bet")
+        return pl.make_model(f"{path}:Bet")
 
     def digest(self, folder: Path, number: float) -> CodeDigest:
         """The digest of the model with this number."""
