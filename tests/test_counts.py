@@ -278,6 +278,15 @@ BAD = [
     ({"reward": np.zeros(2)}, r"reward has shape \(2,\); expected \(2, 1\), \[s, a\], or \(2, 1, 2\)"),
     ({"reward": [[np.nan], [0.0]]}, r"reward is not a number at \(s0, a0\)"),
     ({"legal": [True]}, r"legal has shape \(1,\); expected \(2, 1\)"),
+    ({"legal": np.zeros((2, 1))}, "every state is terminal or has no legal action"),
+    ({"counts": {(0, 0): {"s0": 2}}}, r"what counts gives \(s0, a0\) must be numbers, not {'s0': 2}"),
+    ({"counts": [[[1, 2]], [[1]]]}, r"counts must be numbers, not \[\[\[1, 2\]\], \[\[1\]\]\]"),
+    ({"counts": np.ones((2, 1, 2)), "outcomes": {(0, 0): [1]}}, r"counts lets \(s0, a0\) lead to s0, which is not one"),
+    ({"outcomes": {(0, 0): 1}}, r"the outcomes of \(s0, a0\) must be a list, not 1"),
+    ({"outcomes": {(0, 0): "s1"}}, r"the outcomes of \(s0, a0\) must be a list, not 's1'"),
+    ({"ties": [(0, 0), (1, 0)]}, r"ties must be a dictionary {name: \[\(s, a\), …\]}, not \[\(0, 0\)"),
+    ({"reward": {0: 1.0}}, r"reward has the key 0; expected \(s, a\) or \(s, a, s'\)"),
+    ({"reward": {(0, 0): "much"}}, r"reward is not a number at \(0, 0\): 'much'"),
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ An (s, a) has outcomes (s', reward), numbered 0, 1, …; a distribution over the
 all those of a tie.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,12 +59,27 @@ def _names(given: Any, letter: str, what: str) -> tuple[str, ...]:
     raise ModelError(f"{what} must be their number, or a list of distinct names, not {shown(given)}.")
 
 
+def _array(given: Any, what: str) -> Floats:
+    """An array of the numbers given."""
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers, not {shown(given)}.") from None
+
+
+def _is_single(given: Any) -> bool:
+    """Whether this is one thing rather than an array or nested lists."""
+    return isinstance(given, str) or (not isinstance(given, Sequence) and np.ndim(given) == 0)
+
+
 Outcomes = dict[tuple[int, int], list[tuple[int, float]]]  # (s, a): its outcomes (s', reward)
 
 
 def listed_outcomes(names: Names, used: Flags, reward: Any, outcomes: Any, counts: Any) -> Outcomes:
     """The outcomes of every (s, a) that is used."""
     gain = _Rewards(names, reward)
+    if not used.any():
+        raise ModelError("no (s, a) is left: every state is terminal or has no legal action.")
     if outcomes is not None and not isinstance(outcomes, Mapping):
         raise ModelError(f"outcomes must be a dictionary {{(s, a): next states}}, not {shown(outcomes)}.")
     given = {} if outcomes is None else {names.pair(pair): own for pair, own in outcomes.items()}
@@ -72,7 +87,10 @@ def listed_outcomes(names: Names, used: Flags, reward: Any, outcomes: Any, count
     found: Outcomes = {}
     for s, a in (tuple(map(int, pair)) for pair in np.argwhere(used)):
         everything: Any = range(len(names.states)) if possible is None else np.flatnonzero(possible[s, a])
-        own = [_outcome(names, gain, s, a, one) for one in given.get((s, a), everything)]
+        possible_next = given.get((s, a), everything)
+        if not isinstance(possible_next, Iterable) or isinstance(possible_next, str):
+            raise ModelError(f"the outcomes of ({names.place(s, a)}) must be a list, not {shown(possible_next)}.")
+        own = [_outcome(names, gain, s, a, one) for one in possible_next]
         if not own:
             raise ModelError(f"({names.place(s, a)}) has no possible next state.")
         found[s, a] = own
@@ -91,9 +109,9 @@ def _outcome(names: Names, gain: "_Rewards", s: int, a: int, given: Any) -> tupl
 
 def _support(names: Names, counts: Any) -> Flags | None:
     """Where an array of counts allows a next state; None if counts are not an array."""
-    if isinstance(counts, Mapping) or np.ndim(counts) == 0:
+    if isinstance(counts, Mapping) or _is_single(counts):
         return None
-    given, (states, actions) = np.asarray(counts, float), names.shape
+    given, (states, actions) = _array(counts, "counts"), names.shape
     if given.shape != (states, actions, states):
         raise ModelError(f"counts has shape {given.shape}; expected {(states, actions, states)}, [s, a, s'].")
     if not np.isfinite(given).all() or (given < 0).any():
@@ -112,9 +130,9 @@ class _Rewards:
         states, actions = names.shape
         self._names, self._given = names, None
         if isinstance(reward, Mapping):
-            self._given = {(*names.pair(key[:2]), *map(names.state, key[2:])): float(r) for key, r in reward.items()}
+            self._given = dict(self._read(key, r) for key, r in reward.items())
             return
-        self._table = np.asarray(reward, float)
+        self._table = _array(reward, "reward")
         if self._table.shape not in ((states, actions), (states, actions, states)):
             raise ModelError(
                 f"reward has shape {self._table.shape}; expected {(states, actions)}, [s, a], or "
@@ -123,6 +141,14 @@ class _Rewards:
         if not np.isfinite(self._table).all():
             s, a = (int(i) for i in np.argwhere(~np.isfinite(self._table))[0][:2])
             raise ModelError(f"reward is not a number at ({names.place(s, a)}).")
+
+    def _read(self, key: Any, reward: Any) -> tuple[tuple[int, ...], float]:
+        """An entry of a dictionary."""
+        if not isinstance(key, tuple) or len(key) not in (2, 3):
+            raise ModelError(f"reward has the key {shown(key)}; expected (s, a) or (s, a, s').")
+        if not isinstance(reward, (int, float, np.number)) or not np.isfinite(reward):
+            raise ModelError(f"reward is not a number at {shown(key)}: {shown(reward)}.")
+        return (*self._names.pair(key[:2]), *map(self._names.state, key[2:])), float(reward)
 
     def of(self, s: int, a: int, after: int) -> float:
         """The reward of one outcome."""
@@ -166,6 +192,8 @@ def _distributions(names: Names, listed: Outcomes, ties: Mapping[str, Any]) -> d
     """The (s, a) of every distribution: the ties, then every other (s, a) by itself."""
     found: dict[str, list[tuple[int, int]]] = {}
     tied: dict[tuple[int, int], str] = {}
+    if not isinstance(ties, Mapping):
+        raise ModelError(f"ties must be a dictionary {{name: [(s, a), …]}}, not {shown(ties)}.")
     for name, given in ties.items():
         pairs = [pair for pair in map(names.pair, given) if pair in listed]
         if not pairs:
@@ -216,13 +244,13 @@ class _Numbers:
         self, names: Names, listed: Outcomes, members: Mapping[str, list[tuple[int, int]]], given: Any, what: str
     ) -> None:
         self._names, self._listed, self._members, self._what = names, listed, members, what
-        self._given = given if isinstance(given, Mapping) or np.ndim(given) == 0 else np.asarray(given, float)
+        self._given = given if isinstance(given, Mapping) or _is_single(given) else _array(given, what)
         if isinstance(given, Mapping):
             self._given = {k if isinstance(k, str) else names.place(*names.pair(k)): v for k, v in given.items()}
             unknown = [name for name in self._given if name not in members]
             if unknown:
                 raise ModelError(f"{what} names ({unknown[0]}), which is neither a tie nor an (s, a) of its own.")
-        elif np.ndim(given) == 0 and (what == "truth" or not isinstance(given, (int, float, np.number))):
+        elif _is_single(given) and (what == "truth" or not isinstance(given, (int, float, np.number))):
             raise ModelError(f"{what} must be an array [s, a, s'] or a dictionary, not {shown(given)}.")
 
     def all(self) -> dict[str, Floats]:
@@ -233,7 +261,7 @@ class _Numbers:
         pairs, given, what = self._members[name], self._given, self._what
         if isinstance(given, Mapping):
             return self._looked_up(name, given)
-        if np.ndim(given) == 0:
+        if _is_single(given):
             return np.full(len(self._listed[pairs[0]]), float(given))
         rows = [self._from_array(pair, given) for pair in pairs]
         if any(not np.allclose(row, rows[0], 0, _SAME) for row in rows):
@@ -247,7 +275,8 @@ class _Numbers:
             own = 1.0
         if own is None:
             raise ModelError(f"{what} gives nothing for ({name}).")
-        found = np.full(size, float(own)) if np.ndim(own) == 0 else np.asarray(own, float)
+        read = _array(own, f"what {what} gives ({name})")
+        found = np.full(size, float(read)) if read.ndim == 0 else read
         if found.shape != (size,):
             raise ModelError(f"{what} gives ({name}) {found.size} numbers, but it has {size} outcomes.")
         return found
@@ -260,9 +289,9 @@ class _Numbers:
         place = self._names.place(*pair)
         if len(set(after)) < len(after):
             raise ModelError(f"({place}) reaches a next state by several outcomes; give {what} as a dictionary.")
-        outside = np.delete(given[pair], after)
-        if what == "truth" and (outside > 0).any():
-            y = self._names.states[int(np.flatnonzero((given[pair] > 0) & ~np.isin(np.arange(states), after))[0])]
-            raise ModelError(f"truth lets ({place}) lead to {y}, which is not one of its outcomes.")
+        outside = np.flatnonzero((given[pair] > 0) & ~np.isin(np.arange(states), after))
+        if len(outside) > 0:
+            y = self._names.states[int(outside[0])]
+            raise ModelError(f"{what} lets ({place}) lead to {y}, which is not one of its outcomes.")
         found: Floats = given[pair][after]
         return found
