@@ -1,5 +1,6 @@
 """`pomdplite theory`: the numbers, the page and the pictures of the paper's analysis."""
 
+import dataclasses
 import re
 from xml.etree import ElementTree
 
@@ -38,6 +39,21 @@ def test_the_bonus_of_a_deterministic_model_is_gone_after_one_visit_and_that_of_
     (listening, worst, _) = bonus["Tiger"].lines
     assert listening.points[0][1] == pytest.approx(21) and listening.points[9][1] < 0.55 < listening.points[8][1]
     assert worst.points[10][1] == pytest.approx(21) and "worst case" in worst.label
+
+
+def test_the_threshold_is_drawn_at_its_value_and_a_bonus_of_0_has_no_marker(maze):
+    panel = panels(dataclasses.replace(maze, beta=1e5))[0]
+    assert panel.guides[0].value == maze.threshold > panel.bottom
+    assert [panel.marked(c) for c in panel.lines[:-1]] == [[0], [0]]  # gone after one visit
+    markers = [e for e in ElementTree.fromstring(drawing.svg(panel)).iter() if e.get("class", "").startswith("mark ")]
+    assert len(markers) == 2
+
+
+def test_shares_are_drawn_between_0_and_1(tiger):
+    pytest.importorskip("matplotlib")
+    for panel in (panel for panel in panels(tiger) if panel.name in ("known-set", "escape")):
+        low, high = drawing.figure(panel).axes[0].get_ylim()
+        assert low < 0 and high > 1
 
 
 def test_curves_over_time_hold_the_last_value_of_an_ended_episode(tiger):

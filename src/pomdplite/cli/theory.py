@@ -42,7 +42,8 @@ def theory(
     planner = PomdpLite(make_model(problem), beta, solver="exact")
     with err.status(f"analysing {problem}"):
         found = findings(planner, epsilon, episodes=episodes, seed=seed)
-    table = Table.grid(padding=(0, 2))
+    table = Table.grid("", "", padding=(0, 2))
+    table.columns[0].no_wrap = True
     for name, value in facts(found).items():
         table.add_row(name, value)
     out.print(table, highlight=False)

@@ -12,13 +12,16 @@ from xml.etree import ElementTree
 class Scale:
     """Maps numbers to positions between `start` and `end` on the canvas."""
 
-    def __init__(self, values: Sequence[float], start: float, end: float, *, log: bool = False, pad: float = 0.05):
+    def __init__(
+        self, values: Sequence[float], start: float, end: float, *, log: bool = False, pad: float = 0.05,
+        bottom: float | None = None,
+    ) -> None:  # fmt: skip
         self.log = log
-        a, b = self._at(min(values)), self._at(max(values))
+        a, b = self._at(min(values) if bottom is None else bottom), self._at(max(values))
         if b - a < 1e-12 * max(1.0, abs(a), abs(b)):
             a, b = a - 0.5, b + 0.5
         margin = pad * (b - a)
-        self._low, self._high, self._start, self._end = a - margin, b + margin, start, end
+        self._low, self._high, self._start, self._end = a - margin * (bottom is None), b + margin, start, end
 
     def __call__(self, value: float) -> float:
         """The position of a number."""

@@ -15,7 +15,7 @@ def svg(panel: LinePanel) -> str:
     """A panel as an <svg> element."""
     canvas, axes = Canvas(WIDTH, HEIGHT, f"{panel.title}: {panel.y_label} by {panel.x_label}"), PlotArea(left=_LEFT)
     x = _scale(panel, panel.x_scale, panel.xs, axes.left, axes.right)
-    y = _scale(panel, panel.y_scale, panel.ys, axes.bottom, axes.top)
+    y = _scale(panel, panel.y_scale, panel.ys, axes.bottom, axes.top, panel.bottom)
     draw_y_axis(canvas, y, panel.y_label, axes)
     draw_x_axis(canvas, x, _whole(x.ticks()) if panel.x_scale == LINEAR else x.ticks(), panel.x_label, axes, grid=False)
     for guide in panel.guides:
@@ -34,7 +34,7 @@ def svg(panel: LinePanel) -> str:
             below = [(x(at), y(low)) for (at, _), (low, _) in zip(curve.points, curve.band, strict=True)]
             canvas.path([*above, *reversed(below)], f"band {colour}", closed=True)
         canvas.path([(x(at), y(v)) for at, v in curve.points], _style(curve))
-        for at, v in curve.points if curve.markers else ():
+        for at, v in (curve.points[i] for i in panel.marked(curve)):
             canvas.marker(x(at), y(v), curve.colour, f"mark {colour}", f"{curve.label}: {v:.4g} at {at:g}")
     return canvas.svg()
 
@@ -65,10 +65,12 @@ def _label_share(panel: LinePanel, x: float) -> float:
     return 0.4 if panel.height_at(x) > 0.5 else 0.72
 
 
-def _scale(panel: LinePanel, kind: str, values: list[float], start: float, end: float) -> Scale:
+def _scale(
+    panel: LinePanel, kind: str, values: list[float], start: float, end: float, bottom: float | None = None
+) -> Scale:  # fmt: skip
     if kind == SIGNED_LOG:
         return SignedLogScale(values, start, end, width=panel.width)
-    return Scale(values, start, end, log=kind == LOG)
+    return Scale(values, start, end, log=kind == LOG, bottom=bottom)
 
 
 def figure(panel: LinePanel) -> Any:
@@ -83,13 +85,18 @@ def figure(panel: LinePanel) -> Any:
             axes.fill_between(xs, low, high, color=colour, alpha=0.16, linewidth=0)
         marker = "osD^"[curve.colour % 4] if curve.markers else None
         style = (0, (4, 3)) if curve.dashed else "-"
-        axes.plot(xs, ys, color=colour, linestyle=style, marker=marker, markersize=4, label=curve.label)
+        axes.plot(
+            xs, ys, color=colour, linestyle=style, marker=marker, markersize=4, markevery=panel.marked(curve),
+            label=curve.label,
+        )  # fmt: skip
+        axes.update_datalim([(xs[0], y) for y in panel.covered])
     if panel.x_scale == LOG:
         axes.set_xscale("log")
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
     if panel.y_scale == LOG:
         axes.set_yscale("log")
+        axes.set_ylim(bottom=panel.bottom)
     elif panel.y_scale == SIGNED_LOG:
         axes.set_yscale("asinh", linear_width=panel.width)
         axes.set_ylim(2 * min(panel.ys) - panel.width, 2 * max(panel.ys))

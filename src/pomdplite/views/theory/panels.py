@@ -11,7 +11,8 @@ from pomdplite.analysis.suboptimal import CLOSE, HistoryStep
 
 _LARGE = 1e6  # from here on numbers are written as powers of ten
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_FLOOR = 1e-3  # of the largest bonus: smaller ones are drawn there
+_BELOW = 3.0  # times smaller than the threshold, or
+_FLOOR = 1e-3  # of the largest bonus, whichever is less: where the axis of bonuses ends
 _FEWEST_VISITS = 12  # that are shown
 LINEAR, LOG, SIGNED_LOG = "linear", "log", "signed log"
 
@@ -51,6 +52,8 @@ class LinePanel:
     x_scale: str = LINEAR
     y_scale: str = LINEAR
     width: float = 1.0  # of the linear part of a signed logarithmic axis
+    covered: tuple[float, ...] = ()  # by the y axis, whatever the lines need
+    bottom: float | None = None  # where the y axis begins; a line that ends there leaves the picture
 
     @property
     def xs(self) -> list[float]:
@@ -61,7 +64,13 @@ class LinePanel:
     def ys(self) -> list[float]:
         """All values on the y axis."""
         band = [v for c in self.lines for ends in c.band for v in ends]
-        return [y for c in self.lines for _, y in c.points] + band + [g.value for g in self.guides if not g.vertical]
+        guides = [g.value for g in self.guides if not g.vertical]
+        return [y for c in self.lines for _, y in c.points] + band + guides + list(self.covered)
+
+    def marked(self, curve: Line) -> list[int]:
+        """The numbers of the points that have a marker."""
+        inside = (i for i, (_, y) in enumerate(curve.points) if self.bottom is None or y > self.bottom)
+        return list(inside) if curve.markers else []
 
     def height_at(self, x: float) -> float:
         """The first curve at x, by its share of all points of the curve that are below."""
@@ -80,7 +89,7 @@ def panels(found: Findings) -> list[LinePanel]:
 def bonus_panel(found: Findings) -> LinePanel:
     """The mean bonus of some pairs by visits, with 1/n and the threshold of the known set."""
     largest = max(found.beta * float(p.complexity.bonus.largest[0]) for p in found.bonuses)
-    floor = _FLOOR * largest
+    floor = min(_FLOOR * largest, found.threshold / _BELOW)
     lines = []
     for i, pair in enumerate(found.bonuses):
         mean = np.maximum(found.beta * pair.complexity.bonus.mean, floor)
@@ -97,9 +106,9 @@ def bonus_panel(found: Findings) -> LinePanel:
     return LinePanel(
         "bonus", "Bonus by visits", "visits of (s, a)", "bonus, in units of reward",
         "RB(b, s, a) after n visits of (s, a) from the prior, averaged over their outcomes (Definition 2); each pair "
-        "stands for all with the same bonus. Below ε(1 − γ) a pair is known. Smaller bonuses than a thousandth of the "
-        "largest are drawn at the bottom.",
-        tuple(lines), (Guide("ε(1 − γ)", max(found.threshold, floor)),), y_scale=LOG,
+        "stands for all with the same bonus. Below ε(1 − γ) a pair is known. Where a line leaves the picture, the "
+        "bonus is smaller still, or 0.",
+        tuple(lines), (Guide("ε(1 − γ)", found.threshold),), y_scale=LOG, bottom=floor,
     )  # fmt: skip
 
 
@@ -129,6 +138,7 @@ def known_panel(found: Findings) -> LinePanel:
         f"{found.history.episodes} episodes: mean, and range as a band. An episode that has ended counts with its last "
         "belief.",
         (_over_time(found, "|K|", 2, lambda step: step.known),),
+        covered=(0.0, 1.0),
     )  # fmt: skip
 
 
@@ -144,6 +154,7 @@ def escape_panel(found: Findings) -> LinePanel:
         "the mean transitions of M_K and, where θ can be listed, for θ drawn from the belief. The proof calls a step "
         f"exploring if it is at least ε(1 − γ)² = {limit:.2g}.",
         tuple(lines),
+        covered=(0.0, 1.0),
     )  # fmt: skip
 
 
