@@ -525,9 +525,40 @@ def test_known_pairs_of_the_chain_are_not_counted():
     assert np.array_equal(planner.belief.counts, before) and planner.state.state == 1
 
 
-def test_v_star_of_unknown_probabilities_is_refused():
+def test_v_star_of_unknown_probabilities_lies_between_the_bounds_from_draws():
+    """Two arms that pay 1 with unknown probabilities: V* by following all counts for 16 steps."""
+
+    @functools.cache
+    def value(counts, steps):
+        if steps == 0:
+            return 0.5 / (1 - 0.6)  # the prior's mean for ever; 0.6^16 of it hardly matters
+        found = []
+        for arm in (0, 2):
+            chance = counts[arm] / (counts[arm] + counts[arm + 1])
+            won = value((*counts[:arm], counts[arm] + 1, *counts[arm + 1 :]), steps - 1)
+            lost = value((*counts[: arm + 1], counts[arm + 1] + 1, *counts[arm + 2 :]), steps - 1)
+            found.append(chance * (1 + 0.6 * won) + (1 - chance) * 0.6 * lost)
+        return max(found)
+
+    arms = {(0, a): [(0, 1.0), (0, 0.0)] for a in range(2)}
+    model = pl.UnknownMdp(1, 2, {}, discount=0.6, outcomes=arms, counts={(0, 0): (3, 1), (0, 1): (1, 1)})
+    found = analysis.optimism(pl.PomdpLite(model, 1.0, solver="exact"))
+    low, high = found.optimal
+    assert low < value((3, 1, 1, 1), 16) < high < low + 0.6
+    assert found.least == pytest.approx(found.internal - high)
+
+
+def test_what_needs_v_star_itself_is_refused_for_unknown_probabilities():
     planner = pl.PomdpLite(pl.SlipperyChain(discount=0.9), 1.0, solver="exact")
     with pytest.raises(pl.UnsuitableError, match="probabilities are unknown"):
         analysis.suboptimal_steps(planner, 0.1)
     with pytest.raises(pl.UnsuitableError, match="bonus of Definition 1"):
         analysis.optimistic_beta(planner)
+
+
+def test_a_model_too_large_for_bayes_optimal_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setattr("pomdplite.analysis.optimistic._SECONDS", 1e-9)
+    with pytest.raises(pl.TooLargeError) as refusal:
+        analysis.optimism(pl.PomdpLite(pl.Tiger(), 1.0, solver="exact"))
+    assert str(refusal.value).endswith("; V* is not known, and the analysis needs a smaller model.")
+    assert "solve_time" not in str(refusal.value)

@@ -49,6 +49,13 @@ def test_the_threshold_is_drawn_at_its_value_and_a_bonus_of_0_has_no_marker(maze
     assert len(markers) == 2
 
 
+def test_unknown_probabilities_have_a_panel_of_optimism_but_none_of_loss():
+    found = findings(pl.PomdpLite(pl.SlipperyChain(discount=0.9, horizon=5), 3.0, solver="exact"), 0.1, episodes=1)
+    assert [panel.name for panel in panels(found)] == ["bonus", "optimism", "known-set", "escape"]
+    assert [guide.label for guide in panels(found)[1].guides] == ["", "the planner's β", "|S|²|A|/(1 − γ)²"]
+    assert facts(found)["V* at the prior"].startswith("between ")
+
+
 def test_shares_are_drawn_between_0_and_1(tiger):
     pytest.importorskip("matplotlib")
     for panel in (panel for panel in panels(tiger) if panel.name in ("known-set", "escape")):

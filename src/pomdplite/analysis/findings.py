@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pomdplite.analysis.complexity import SampleComplexity, step_complexity
+from pomdplite.analysis.drawn_bounds import drawn_bounds
 from pomdplite.analysis.frozen import exact_graph, frozen_mdp
 from pomdplite.analysis.known import KnownMdp, known_set_of
 from pomdplite.analysis.optimistic import Optimism, optimal_bounds, optimal_planner, optimistic_beta, paper_beta
@@ -42,7 +43,7 @@ class Findings:
     optimistic_beta: float | None  # None for unknown probabilities, whose bonus is another one
     paper_beta: float
     bonuses: tuple[PairBonus, ...]  # of some pairs
-    optimism: tuple[Optimism, ...]  # at the prior, by β; empty if V* cannot be computed
+    optimism: tuple[Optimism, ...]  # at the prior, by β
     history: SuboptimalSteps
 
     @property
@@ -76,7 +77,7 @@ def findings(planner: PomdpLite, epsilon: float, *, episodes: int = 10, seed: in
         optimistic_beta=None if best is None else optimistic_beta(planner),
         paper_beta=paper_beta(planner),
         bonuses=_bonuses(planner, epsilon),
-        optimism=() if best is None else _optimism_by_beta(planner, best),
+        optimism=_optimism_by_beta(planner, drawn_bounds(planner) if best is None else _bounds_at_prior(best)),
         history=history,
     )
 
@@ -101,12 +102,16 @@ def _bonuses(planner: PomdpLite, epsilon: float) -> tuple[PairBonus, ...]:
     return tuple(found)
 
 
-def _optimism_by_beta(planner: PomdpLite, best: Planner) -> tuple[Optimism, ...]:
-    """Ṽ and V* at the prior, from a β below the planner's own to the paper's."""
+def _bounds_at_prior(best: Planner) -> tuple[float, float]:
     best.reset()
-    bounds = optimal_bounds(best)
+    return optimal_bounds(best)
+
+
+def _optimism_by_beta(planner: PomdpLite, bounds: tuple[float, float]) -> tuple[Optimism, ...]:
+    """Ṽ and V* at the prior, from a β below the planner's own to the paper's."""
     assert planner.beta is not None
-    low = min(planner.beta or np.inf, optimistic_beta(planner)) / _BELOW
+    enough = np.inf if planner.view.counted else optimistic_beta(planner)
+    low = min(planner.beta or np.inf, enough, paper_beta(planner)) / _BELOW
     found = []
     for beta in np.geomspace(low, paper_beta(planner), _BETAS):
         mdp = frozen_mdp(planner, float(beta))

@@ -68,6 +68,10 @@ class FrozenMdp:
         """P(s' | θ, s, a) for a belief that is certain of θ: [state-action, s']."""
         return _transitions(self.reachable, theta)
 
+    def step_rewards(self, theta: Floats) -> Floats:
+        """R(θ, s, a) for a belief that is certain of θ: [state-action]."""
+        return _step_values(self.reachable, theta, 0.0).reward[self.reachable.graph.step]
+
 
 def frozen_mdp(planner: PomdpLite, beta: float | None = None) -> FrozenMdp:
     """The internal-reward MDP at a planner's present belief, for its own β or another one."""

@@ -10,6 +10,7 @@ the proof and the model that needs all of it).
 
 from dataclasses import dataclass
 
+from pomdplite.analysis.drawn_bounds import drawn_bounds
 from pomdplite.analysis.frozen import exact_graph, frozen_mdp
 from pomdplite.errors import TooLargeError, UnsuitableError
 from pomdplite.mdp.reward_range import reward_scale
@@ -18,6 +19,7 @@ from pomdplite.planners.bayes_optimal import BayesOptimal
 from pomdplite.planners.pomdp_lite import PomdpLite
 from pomdplite.planners.sarsop.planner import Sarsop
 
+_SECONDS = 60.0  # that BayesOptimal may take
 _CLOSE = 0.01  # of the range of rewards: bounds on V* that are further apart say too little
 
 
@@ -48,8 +50,11 @@ def optimal_planner(planner: PomdpLite) -> Planner:
         raise UnsuitableError(
             f"{planner.model.name}: V* is computed for listed hidden values, but its probabilities are unknown."
         )
-    best: Planner = BayesOptimal(planner.model)
-    gap = _gap(best)
+    best: Planner = BayesOptimal(planner.model, solve_time=_SECONDS)
+    try:
+        gap = _gap(best)
+    except TooLargeError as error:
+        raise TooLargeError(f"{error.reason}; V* is not known, and the analysis needs a smaller model.") from None
     if gap > _CLOSE * unit:
         best = Sarsop(planner.model, solve_trials=2000)
         gap = _gap(best)
@@ -79,10 +84,14 @@ def optimism(planner: PomdpLite, beta: float | None = None, optimal: Planner | N
     """Ṽ − V* at the planner's present belief and state, for its own β or another one.
 
     optimal  knows V* there: one that `optimal_planner` made and that has seen the same steps. By default a new one,
-             for a planner that has not taken a step
+             for a planner that has not taken a step. V* of unknown probabilities is known only to within bounds from
+             draws (drawn_bounds.py), which need no planner
     """
     mdp = frozen_mdp(planner, beta)
-    bounds = optimal_bounds(optimal_planner(planner) if optimal is None else optimal)
+    if planner.view.counted:
+        bounds = drawn_bounds(planner)
+    else:
+        bounds = optimal_bounds(optimal_planner(planner) if optimal is None else optimal)
     return Optimism(mdp.beta, float(mdp.values[mdp.state]), bounds, mdp.scale.unit)
 
 

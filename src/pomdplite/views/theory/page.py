@@ -59,7 +59,11 @@ def facts(found: Findings) -> dict[str, str]:
         "horizon T": f"{history.horizon:,} steps",
     }
     if first.optimal is None or first.achieved is None:
-        return numbers | {"V* and suboptimal steps": "not computed, since the probabilities are unknown"}
+        least, most = found.optimism[0].optimal
+        return numbers | {
+            "V* at the prior": f"between {least:,.4g} and {most:,.4g}, from draws of the unknown probabilities",
+            "suboptimal steps": "not counted, since that leaves V* open",
+        }
     low, high = first.optimal
     open_steps = sum(step.suboptimal is None for step in history.steps)
     return numbers | {

@@ -81,9 +81,8 @@ class LinePanel:
 def panels(found: Findings) -> list[LinePanel]:
     """The figures, in the order of the paper."""
     bonus = [bonus_panel(found)] if found.bonuses and found.beta > 0 else []
-    optimal = [optimism_panel(found)] if found.optimism else []
-    loss = [loss_panel(found)] if found.optimism else []
-    return [*bonus, *optimal, known_panel(found), escape_panel(found), *loss]
+    loss = [loss_panel(found)] if found.history.steps[0].optimal is not None else []
+    return [*bonus, optimism_panel(found), known_panel(found), escape_panel(found), *loss]
 
 
 def bonus_panel(found: Findings) -> LinePanel:
@@ -118,14 +117,16 @@ def optimism_panel(found: Findings) -> LinePanel:
     curve = Line(
         "Ṽ − V*", tuple((b, (low + high) / 2) for b, low, high in ends), 0, tuple((low, high) for _, low, high in ends)
     )
-    assert found.optimistic_beta is not None
-    marks = [Guide("γ/(2(1 − γ))", found.optimistic_beta, True), Guide("|S|²|A|/(1 − γ)²", found.paper_beta, True)]
+    marks = [Guide("|S|²|A|/(1 − γ)²", found.paper_beta, True)]
+    said = "V* is known only to within the band, from probabilities drawn from the prior."
+    if found.optimistic_beta is not None:
+        marks.insert(0, Guide("γ/(2(1 − γ))", found.optimistic_beta, True))
+        said = "To the right of γ/(2(1 − γ)) it is never below 0, whatever the model."
     if found.beta > 0:
         marks.insert(0, Guide("the planner's β", found.beta, True))
     return LinePanel(
         "optimism", "Value of optimism", "β, in units of reward", "Ṽ − V*, in ranges of rewards",
-        "Ṽ(b₀, s₀) − V*(b₀, s₀) against β (Lemma 3), from the planner's own β to the paper's order. To the right of "
-        "γ/(2(1 − γ)) it is never below 0, whatever the model.",
+        f"Ṽ(b₀, s₀) − V*(b₀, s₀) against β (Lemma 3), from the planner's own β to the paper's order. {said}",
         (curve,), (Guide("", 0.0), *marks), x_scale=LOG, y_scale=SIGNED_LOG, width=0.1,
     )  # fmt: skip
 
