@@ -238,6 +238,10 @@ BROKEN = [
     ("step", lambda *_: (np.array([0, 0]), 0.0, False, {}), r"two-doors: step\(0\) returned .* instead of observation, reward"),
     ("step", lambda *_: (np.array([0, 0]), np.nan, False, False, {}), r"returned the reward nan, which is no finite number"),
     ("step", lambda *_: (np.array([0, 0]), "much", False, False, {}), r"returned the reward 'much', which is no finite"),
+    ("step", lambda *_: (np.array([0, 0]), "12", False, False, {}), r"returned the reward '12', which is no finite"),
+    ("step", lambda *_: (np.array([0, 0]), 0.0, False, False, None), r"truncated and a dictionary"),
+    ("reset", lambda *_, **__: (np.array([0, 0]), None), r"instead of an observation and a dictionary"),
+    ("close", lambda *_: 1 / 0, r"two-doors: close raised ZeroDivisionError: division by zero"),
     ("step", lambda *_: (np.array([0, 0]), 0.0, None, False, {}), r"returned terminated = None, neither True nor False"),
     ("step", lambda *_: 1 / 0, r"two-doors: step raised ZeroDivisionError: division by zero"),
     ("step", lambda *_: (np.array([7, 0]), 0.0, False, False, {}), r"two-doors: state raised IndexError"),
@@ -248,8 +252,27 @@ BROKEN = [
 def test_an_environment_that_breaks_its_contract_is_named(doors, model, method, does, message):
     env = doors.TwoDoors()
     setattr(env, method, does)
-    with pytest.raises(pl.WorldError, match=message):
-        play(recipe(doors, env, name="two-doors")(model), [0])
+    with pytest.raises(pl.WorldError, match=message), recipe(doors, env, name="two-doors")(model) as world:
+        play(world, [0])
+
+
+def test_an_environment_without_a_name_is_called_by_its_class(doors, model):
+    env = doors.TwoDoors()
+    env.step = lambda action: None
+    nameless = recipe(doors, env)
+    assert nameless.__name__ == "an environment"  # in tables, before it is made
+    with pytest.raises(pl.WorldError, match=r"^TwoDoors: step\(0\) returned None"):
+        play(nameless(model), [0])
+
+
+@pytest.mark.parametrize("picture", [None, np.zeros((20, 30), np.uint8), np.full((20, 30, 3), 0.5)])
+def test_what_is_no_picture_is_refused(doors, model, picture):
+    env = doors.make()
+    env.render = lambda: picture
+    world = recipe(doors, env)(model)
+    world.reset(0)
+    with pytest.raises(pl.WorldError, match=r"TwoDoors: render returned an array of shape .*, which is no picture"):
+        world.picture()
 
 
 def test_what_lies_outside_of_the_observation_space_is_noted(doors):
@@ -293,12 +316,24 @@ def test_what_is_not_installed_is_said(model):
     def make():
         import no_such_simulator  # noqa: F401
 
-    with pytest.raises(pl.WorldError, match=r"make_env needs the package no_such_simulator; pip install"):
+    with pytest.raises(pl.WorldError, match=r"make_env needs the package no_such_simulator; it is not installed"):
         pl.GymnasiumWorld(make, state=str)(model).reset(0)
     with pytest.raises(pl.WorldError, match="make_env raised NameNotFound"):
         pl.GymnasiumWorld("NoSuchThing-v0", state=str)(model).reset(0)
-    with pytest.raises(pl.WorldError, match="make_env returned None, which has no reset and no step"):
+    with pytest.raises(pl.WorldError, match=r"^an environment: make_env returned None, which has no reset and no step"):
         pl.GymnasiumWorld(lambda: None, state=str)(model).reset(0)
+
+
+def test_an_environment_is_no_recipe_for_one(doors):
+    with pytest.raises(pl.UsageError, match="make_env must be a function that makes an environment, or the id of one"):
+        pl.GymnasiumWorld(doors.TwoDoors(), state=str)
+
+
+def test_an_environment_without_a_space_is_refused(doors, model):
+    env = doors.TwoDoors()
+    env.observation_space = None
+    with pytest.raises(pl.WorldError, match="which has no observation_space"):
+        recipe(doors, env)(model).reset(0)
 
 
 # ---------------------------------------------------------------------- the command line
@@ -306,7 +341,7 @@ def test_what_is_not_installed_is_said(model):
 
 def test_a_world_of_the_users_own_goes_into_every_command(file, tmp_path, capsys):
     world = f"{file}:doors"
-    assert execute(["run", "tiger", "--world", world, "-n", "3", "--seed", "1"]) == 0
+    assert execute(["run", "tiger", "--world", world, "--planner", "qmdp", "-n", "3", "--seed", "1"]) == 0
     assert execute(["compare", "tiger", "--world", world, "-n", "3", "--planners", "pomdp-lite,qmdp"]) == 0
     assert execute(["watch", "tiger", "--world", world, "--pictures", str(tmp_path / "steps")]) == 0
     assert len(list((tmp_path / "steps").glob("step-*.png"))) > 1

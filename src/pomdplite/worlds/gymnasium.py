@@ -20,8 +20,9 @@ from pomdplite.model.model import Model
 from pomdplite.worlds.base import StepResult, World
 from pomdplite.worlds.model import ModelWorld
 
-_INSTALL = "pip install 'pomdplite[gymnasium]'"
+_EXTRA = ("gymnasium", "highway_env", "pygame")  # packages that pip install 'pomdplite[gymnasium]' installs
 _PIXELS = "rgb_array"
+_NAMELESS = "<lambda>"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,13 @@ class GymnasiumWorld:
     success: Callable[[Any], bool] | None = None
     name: str = ""
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.make_env, str) or callable(self.make_env)):
+            raise UsageError(
+                f"GymnasiumWorld: make_env must be a function that makes an environment, or the id of one, not "
+                f"{shown(self.make_env)}."
+            )
+
     def __call__(self, model: Model) -> World:
         """Make the world for a model."""
         return _Environment(model, self)
@@ -57,8 +65,8 @@ class GymnasiumWorld:
     @property
     def __name__(self) -> str:
         """The name of the world in tables."""
-        own = self.make_env if isinstance(self.make_env, str) else getattr(self.make_env, "__name__", "an environment")
-        return self.name or own
+        own = self.make_env if isinstance(self.make_env, str) else getattr(self.make_env, "__name__", _NAMELESS)
+        return self.name or ("an environment" if own == _NAMELESS else own)
 
 
 class _Environment(World):
@@ -92,7 +100,7 @@ class _Environment(World):
         if hidden is not None and self._prior is not None:
             self._call("hidden", hidden, self._env, self._prior.theta)
         returned = self._call("reset", self._env.reset, seed=self._seed)
-        if not (isinstance(returned, tuple) and len(returned) == 2):
+        if not (isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)):
             raise self._broken(f"reset returned {shown(returned)} instead of an observation and a dictionary")
         return returned[0]
 
@@ -100,7 +108,7 @@ class _Environment(World):
         """Execute an action in the environment."""
         action = a if self._recipe.action is None else self._call("action", self._recipe.action, a)
         returned = self._call("step", self._env.step, action)
-        if not (isinstance(returned, tuple) and len(returned) == 5):
+        if not (isinstance(returned, tuple) and len(returned) == 5 and isinstance(returned[4], dict)):
             raise self._broken(
                 f"step({shown(action)}) returned {shown(returned)} instead of observation, reward, terminated, "
                 "truncated and a dictionary"
@@ -121,7 +129,7 @@ class _Environment(World):
 
     def _see(self, seen: Any) -> None:
         self._seen = seen
-        if not self._env.observation_space.contains(seen):
+        if not self._call("observation_space", self._env.observation_space.contains, seen):
             self._notes[f"{self._name} returned an observation outside of its observation_space"] = None
 
     def _translated_state(self) -> Any:
@@ -175,30 +183,36 @@ class _Environment(World):
         if self._env is None or getattr(self._env, "render_mode", None) != _PIXELS:
             return None
         pixels = np.asarray(self._call("render", self._env.render))
-        if pixels.ndim != 3 or pixels.shape[2] != 3:
-            raise self._broken(f"render returned an array of shape {pixels.shape}, which is no picture")
+        if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype.kind not in "iu":
+            raise self._broken(
+                f"render returned an array of shape {pixels.shape} and type {pixels.dtype}, which is no picture"
+            )
         return pixels.astype(np.uint8, copy=False)
 
     def close(self) -> None:
         """Close the environment; another one is made if there is another episode."""
-        env, self._env = self._env, None
-        if env is not None:
-            env.close()
+        if self._env is not None:
+            try:
+                self._call("close", self._env.close)
+            finally:
+                self._env = None
 
     # ------------------------------------------------------------------ the environment and its mistakes
 
     def _made(self) -> Any:
         make = self._recipe.make_env
         env = self._call("make_env", _registered, make) if isinstance(make, str) else self._call("make_env", make)
-        lacking = [name for name in ("reset", "step", "observation_space") if not hasattr(env, name)]
+        lacking = [name for name in ("reset", "step", "observation_space") if getattr(env, name, None) is None]
         if lacking:
             raise WorldError(f"{self._name}: make_env returned {shown(env)}, which has no {' and no '.join(lacking)}.")
         return env
 
     @property
     def _name(self) -> str:
+        if self._recipe.name or self._env is None:
+            return self._recipe.__name__
         spec = getattr(self._env, "spec", None)
-        return self._recipe.name or (spec.id if spec is not None else self._recipe.__name__)
+        return spec.id if spec is not None else type(getattr(self._env, "unwrapped", self._env)).__name__
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Call one of the environment's or the user's functions; whatever it raises is reported under its name."""
@@ -207,9 +221,11 @@ class _Environment(World):
         except PomdpLiteError:
             raise
         except ModuleNotFoundError as error:
-            raise WorldError(f"{self._name}: {what} needs the package {error.name}; {_INSTALL}.") from None
+            how = "pip install 'pomdplite[gymnasium]'" if error.name in _EXTRA else "it is not installed"
+            raise WorldError(f"{self._name}: {what} needs the package {error.name}; {how}.") from None
         except Exception as error:  # an environment may raise anything
-            raise WorldError(f"{self._name}: {what} raised {type(error).__name__}: {error}") from error
+            raised = f"{type(error).__name__}: {error}".rstrip(": ")
+            raise WorldError(f"{self._name}: {what} raised {raised}") from error
 
     def _broken(self, how: str) -> WorldError:
         return WorldError(f"{self._name}: {how}.")
@@ -227,7 +243,7 @@ def _registered(name: str) -> Any:
 
 def _is_finite(reward: Any) -> bool:
     try:
-        return math.isfinite(float(reward))
+        return not isinstance(reward, str) and math.isfinite(float(reward))
     except (TypeError, ValueError):
         return False
 
