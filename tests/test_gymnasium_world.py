@@ -343,7 +343,7 @@ def test_a_world_of_the_users_own_goes_into_every_command(file, tmp_path, capsys
     world = f"{file}:doors"
     assert execute(["run", "tiger", "--world", world, "--planner", "qmdp", "-n", "3", "--seed", "1"]) == 0
     assert execute(["compare", "tiger", "--world", world, "-n", "3", "--planners", "pomdp-lite,qmdp"]) == 0
-    assert execute(["watch", "tiger", "--world", world, "--pictures", str(tmp_path / "steps")]) == 0
+    assert execute(["watch", "tiger", "--world", world, "--seed", "1", "--pictures", str(tmp_path / "steps")]) == 0
     assert len(list((tmp_path / "steps").glob("step-*.png"))) > 1
     study = tmp_path / "study.toml"
     study.write_text(f'seed = 1\nepisodes = 2\n[[cells]]\nproblems = ["tiger in {world}"]\nplanners = ["qmdp"]\n')
