@@ -13,7 +13,7 @@ from pomdplite.model.model import Model
 from pomdplite.planners import Decision
 from pomdplite.views.beliefs import belief_lines
 from pomdplite.views.mpl import new_figure
-from pomdplite.views.text import known_values, own_drawing
+from pomdplite.views.text import brief, known_values, own_drawing
 
 _REWARD, _BONUS = "#4c78a8", "#f2a541"
 
@@ -30,7 +30,8 @@ def paint(model: Model, axes: Any, x: Any, marginals: list[Floats]) -> None:
         np.arange(len(lines)),
         [f"mean {one.name} = {one.mean}" if one.label is None else f"{one.name} = {one.label}" for one in lines],
     )
-    axes.set(xlim=(0, 1), xlabel="belief", title=model.describe_state(x))
+    axes.set(xlim=(0, 1), xlabel="belief")
+    axes.set_title(brief(model.describe_state(x)), fontsize=9)
     axes.invert_yaxis()
 
 
@@ -46,10 +47,11 @@ def paint_decision(model: Model, axes: Any, decision: Decision, most: int = 8) -
     for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
         tick.set_fontweight("bold" if row.action == decision.action else "normal")
     ends = np.maximum(reward, 0) + np.maximum(bonus, 0)
-    longest = max(float(ends.max()), 1e-9)
+    least, largest = min(0.0, float(reward.min())), float(ends.max())
+    span = max(largest - least, 1e-9)
     for i, row in enumerate(rows):
-        axes.text(ends[i] + 0.02 * longest, i, f"{row.q:.2f}", va="center", fontsize=8)
-    axes.set_xlim(left=min(0.0, float(reward.min())) * 1.05, right=1.2 * longest)
+        axes.text(ends[i] + 0.02 * span, i, f"{row.q:.2f}", va="center", fontsize=8)
+    axes.set_xlim(left=least - 0.05 * span, right=largest + 0.2 * span)
     axes.invert_yaxis()
     axes.axvline(0, color="0.5", lw=0.8)
     axes.set_xlabel("Q = reward + bonus")
@@ -73,7 +75,8 @@ def step_figure(model: Model, step: Step, camera_image: Any = None) -> Any:
         camera.axis("off")
         paint(model, left, step.y, step.marginals_after)
     paint_decision(model, right, step.decision)
-    figure.suptitle(f"step {step.t + 1}: {step.decision.name} → reward {step.reward:g}, observed {step.observation}")
+    seen = brief(step.observation)
+    figure.suptitle(f"step {step.t + 1}: {step.decision.name} → reward {step.reward:g}, observed {seen}")
     return figure
 
 
@@ -95,8 +98,8 @@ def save_highlights(model: Model, steps: Sequence[Step], path: Path, title: str,
     panels = np.atleast_1d(figure.subplots(rows, columns)).ravel()
     for axes, step in zip(panels, chosen, strict=False):
         paint(model, axes, step.x, step.marginals)
-        axes.set_title(f"step {step.t + 1}: {step.decision.name}, reward {step.reward:g}, observed {step.observation}",
-                       fontsize=9)  # fmt: skip
+        happened = f"{step.decision.name}, reward {step.reward:g}, observed {brief(step.observation)}"
+        axes.set_title(f"step {step.t + 1}: {happened}", fontsize=9)
     for axes in panels[len(chosen) :]:
         axes.axis("off")
     figure.suptitle(title)

@@ -1,6 +1,7 @@
 """What commands print: maps, beliefs, decisions, evaluations and tunings."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -32,6 +33,7 @@ from pomdplite.views.terminal import print_in_full
 _BAR = 20  # characters of a bar for probability 1
 _MOST_PAIRS = 3  # components with two values each, of which both are shown
 _MOST_BARS = 24  # bars shown of a belief
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{4,}(?:e[-+]?\d+)?")
 
 
 def own_drawing(model: Model, method: str, *arguments: Any) -> Any:
@@ -44,11 +46,16 @@ def own_drawing(model: Model, method: str, *arguments: Any) -> Any:
         raise ModelError(f"{model.name}.{method} raised {type(error).__name__}: {error}") from error
 
 
+def brief(words: str) -> str:
+    """A state or reading in words, whose numbers have all their digits, with four of them at most."""
+    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", words)
+
+
 def drawing(model: Model, x: Any, marginals: list[Floats]) -> RenderableType:
     """The state and belief: the model's own drawing if it has one, else the state in words and the belief as bars."""
     if defined(model, "draw") is not None:
         return Text(str(own_drawing(model, "draw", x, marginals)), no_wrap=True)
-    return Group(Text(model.describe_state(x)), belief_bars(model, marginals))
+    return Group(Text(brief(model.describe_state(x))), belief_bars(model, marginals))
 
 
 def belief_bars(model: Model, marginals: list[Floats]) -> RenderableType:
@@ -117,7 +124,7 @@ def print_step(console: Console, model: Model, step: Step) -> None:
     for note in d.notes:
         console.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
     console.print(
-        f"did [bold]{escape(d.name)}[/bold], reward {step.reward:g}, observed {escape(step.observation)}",
+        f"did [bold]{escape(d.name)}[/bold], reward {step.reward:g}, observed {escape(brief(step.observation))}",
         highlight=False,
     )
 

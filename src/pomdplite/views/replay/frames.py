@@ -1,7 +1,6 @@
 """A recording as the page's script reads it: one frame per step, and one for the end."""
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,12 +13,11 @@ from pomdplite.views.beliefs import true_values
 from pomdplite.views.replay.images import can_paint, painting
 from pomdplite.views.replay.panels import BeliefPanel
 from pomdplite.views.replay.recording import Recording
-from pomdplite.views.text import effort, known_values, own_drawing
+from pomdplite.views.text import brief, effort, known_values, own_drawing
 
 MOST_STEPS = 1_000  # of an episode that a page shows
 _MOST_ACTIONS = 8  # whose values a step shows, the best ones
 _DIGITS = 5
-_LONG_NUMBER = re.compile(r"-?\d+\.\d{4,}(?:e[-+]?\d+)?")
 
 
 class Pool:
@@ -106,5 +104,4 @@ def _decided(decision: Decision) -> dict[str, Any]:
 
 
 def _happened(step: Step, total: float) -> dict[str, Any]:
-    seen = _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", step.observation)  # a reading has all its digits
-    return {"observation": seen, "reward": short(step.reward), "total": short(total)}
+    return {"observation": brief(step.observation), "reward": short(step.reward), "total": short(total)}
