@@ -79,6 +79,15 @@ def test_bad_layouts_are_refused_with_a_reason(make, message):
         make()
 
 
+def test_a_message_about_many_values_is_still_a_sentence():
+    with pytest.raises(pl.ModelError, match="sums to 121") as prior:
+        pl.Hidden(position=dict.fromkeys(range(121), 1.0))
+    with pytest.raises(pl.ModelError, match="mixes names and numbers") as values:
+        pl.Hidden(position=(*range(121), "lost"))
+    assert len(str(prior.value)) < 200
+    assert len(str(values.value)) < 200
+
+
 def test_independent_components_share_values_and_may_have_their_own_priors():
     hidden = pl.Hidden(rock=pl.independent(2, ("bad", "good"), prior=[[0.5, 0.5], [0.1, 0.9]]))
     assert [c.name for c in hidden.components] == ["rock[0]", "rock[1]"]

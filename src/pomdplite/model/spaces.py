@@ -210,7 +210,7 @@ class Hidden:
             raise ModelError(f"Hidden component {name!r}: numbers must fit into 64 bits, unlike {shown(large[0])}.")
         named = [_is_name(v) for v in values]
         if any(named) and not all(named):
-            raise ModelError(f"Hidden component {name!r} mixes names and numbers: {values!r}.")
+            raise ModelError(f"Hidden component {name!r} mixes names and numbers: {shown(values)}.")
         n = len(values)
         weights = np.full(n, 1.0 / n) if prior is None else np.asarray(prior, float)
         try:
@@ -223,7 +223,7 @@ class Hidden:
         for row in rows:
             if not np.all(np.isfinite(row)) or np.any(row < 0) or abs(row.sum() - 1) > 1e-6:
                 raise ModelError(
-                    f"Hidden component {name!r}: the prior {row.tolist()} is not a probability distribution "
+                    f"Hidden component {name!r}: the prior {shown(row.tolist())} is not a probability distribution "
                     f"(it sums to {row.sum():g})."
                 )
         return values, rows / rows.sum(axis=1, keepdims=True)
