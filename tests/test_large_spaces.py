@@ -5,6 +5,7 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import pomdplite as pl
 from pomdplite.errors import TooLargeError
@@ -67,7 +68,7 @@ def test_listing_ends_with_the_numbers_that_a_step_has_time_for(model):
 @pytest.mark.parametrize("limit", ["200MB", "20MB"])
 def test_auto_searches_and_says_why_where_the_graph_does_not_fit(model, limit, monkeypatch):
     monkeypatch.setenv(memory.VARIABLE, limit)
-    planner = pl.PomdpLite(model, beta=10, sims=50)
+    planner = pl.PomdpLite(model, beta=10, sims=200)
     planner.reset()
     searches = planner.choices[2]
     assert searches.startswith("searches, since the graph of its reachable states") and "POMDPLITE" not in searches
@@ -114,6 +115,29 @@ def test_rows_of_z_that_are_kept_are_those_that_the_model_writes(model):
             assert np.array_equal(out.likelihood[:e], none.likelihood[:e]) and np.array_equal(out.next[0], none.next[0])
         if a != STOP:
             s = none.next[:1].copy()
+
+
+def test_states_tell_nothing_of_positions_that_the_prior_rules_out(model):
+    """At a wall, two moves that undo each other elsewhere do not; but nobody starts there."""
+    view = model.compiled_form.kernel_view()
+    out, s = allocate_outcomes(view.kernel_model, 4), view.root().reshape(1, -1)
+    for a in ("right-1", "left-10", "left-1", "right-10"):
+        outcomes(view.kernel_model, s, 0, model.actions.index(a), out)
+        s = out.next[:1].copy()
+        assert np.array_equal(s[0], view.root()) == (a == "right-10")
+
+
+def test_the_belief_follows_positions_to_the_wall(model):
+    belief, at = pl.initial_belief(model), np.arange(-60, 61)
+    p = np.where(np.abs(at) <= 30, 1 / 61, 0.0)
+    for a, o in ((4, 150), (4, 140), (4, 160), (4, 155), (4, 162), (1, 158)):
+        belief.update((False,), a, (False,), o)
+        moved = np.zeros(121)
+        np.add.at(moved, np.clip(at + MOVES[a], -60, 60) + 60, p)
+        spread = np.abs(at - 10) + 1e-4
+        seen = ndtr((o - 100.5 - at) / spread) - ndtr((o - 101.5 - at) / spread)
+        p = moved * seen / (moved * seen).sum()
+    assert belief.marginals()[0] == pytest.approx(p, abs=1e-12)
 
 
 class TwoDoors(pl.Model):

@@ -195,13 +195,14 @@ def test_next_states_lead_kept_values_on_and_leave_others_alone():
 
 def test_states_that_differ_in_values_left_out_are_equal():
     belief = pl.initial_belief(RealLightDark())
+    belief.probabilities[90] = 0.0  # no longer at 30, but at 0
     frozen = frozen_of(belief)
     one = belief.view.root()
     other = one.copy()
-    impossible, possible = belief.kernel_model.map_word[[0, 60]], belief.kernel_model.map_shift[[0, 60]]
-    other[impossible[0]] ^= np.uint64(1) << possible[0]
+    words, shifts = belief.kernel_model.map_word[[90, 60]], belief.kernel_model.map_shift[[90, 60]]
+    other[words[0]] ^= np.uint64(1) << shifts[0]
     assert not np.array_equal(one, other) and np.array_equal(canonical(frozen, one), canonical(frozen, other))
-    other[impossible[1]] ^= np.uint64(1) << possible[1]
+    other[words[1]] ^= np.uint64(1) << shifts[1]
     assert not np.array_equal(canonical(frozen, one), canonical(frozen, other))
 
 

@@ -55,6 +55,14 @@ def test_maps_wider_than_a_word_keep_every_entry():
     assert read == list(range(42))
 
 
+def test_values_that_the_prior_rules_out_have_no_map():
+    hidden = pl.Hidden(cell={cell: 0.25 if cell > 37 else 0.0 for cell in range(42)})
+    table = hidden_table(hidden, joint=True, evolves=True)
+    assert table.map_words == 1  # 4 entries of 6 bits
+    assert table.map_word.tolist() == [*[-1] * 38, 0, 0, 0, 0, 0]
+    assert [(int(table.identity[0]) >> int(shift)) & 63 for shift in table.map_shift[38:42]] == [38, 39, 40, 41]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -32,7 +32,7 @@ class KernelModel(NamedTuple):
     theta: Words  # [row, theta_words] the record of θ with this row's component at this row's value
     offsets: Ints  # [component + 2] rows of component c: offsets[c]:offsets[c + 1]; last block: "no component"
     bonus_scale: Floats  # [component + 1] of the belief's expected change; below 1 if θ is a set of distributions
-    map_word: Ints  # [row] word of the state that holds the present value for this initial value
+    map_word: Ints  # [row] word of the state that holds the present value for this initial value; -1 if none does
     map_shift: Words  # [row] its place in that word
     map_mask: Words  # [component + 1] its width, as a mask
     x_words: int  # words of x

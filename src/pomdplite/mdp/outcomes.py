@@ -74,10 +74,16 @@ def allocate_outcomes(model: KernelModel, branches: int) -> Outcomes:
 @inlined
 def present_row(model: KernelModel, states: Words, s: int, component: int, row: int) -> int:
     """The row of the present value of a component whose initial value has this row; the same row if s has no maps."""
-    if model.s_words == model.x_words or component == model.offsets.shape[0] - 2:
+    if model.s_words == model.x_words or component == model.offsets.shape[0] - 2 or ruled_out(model, row):
         return row
     held = states[s, model.map_word[row]] >> model.map_shift[row]
     return model.offsets[component] + np.int64(held & model.map_mask[component])
+
+
+@inlined
+def ruled_out(model: KernelModel, row: int) -> bool:
+    """Whether the prior rules out the initial value of this row: states do not hold what has become of it."""
+    return model.s_words > model.x_words and model.map_word[row] < 0
 
 
 @inlined
@@ -108,7 +114,7 @@ def outcomes(model: KernelModel, states: Words, s: int, a: int, out: Outcomes) -
     for v in range(n):
         out.present[v] = present_row(model, states, s, component, first + v)
         out.later[v] = out.present[v]
-        if evolving:
+        if evolving and not ruled_out(model, first + v):
             abi.evolve(model, states, s, model.theta, out.present[v], a, out.theta)
             # Values often move by the same number of rows, so look first after where the last one went.
             guess = min(out.later[v - 1] + 1, first + n - 1) if v > 0 else out.present[v]
@@ -162,6 +168,8 @@ def advance_maps(model: KernelModel, component: int, k: int, out: Outcomes) -> N
     """φ: let the maps of the next states lead to the later values of the component."""
     first = model.offsets[component]
     for v in range(model.offsets[component + 1] - first):
+        if ruled_out(model, first + v):
+            continue
         word, shift = model.map_word[first + v], model.map_shift[first + v]
         value = np.uint64(out.later[v] - first)
         for j in range(k):

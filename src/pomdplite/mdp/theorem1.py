@@ -5,7 +5,8 @@ state with the last observation (null at the start), and
 
     T(θᵢ, s, a, s') = P(õ' | θᵢ, x', a) P(x' | θᵢ, x, a),      R(θᵢ, s, a) = R(θᵢ, x, a).
 
-If θ changes, s also carries the map from initial to present values, and the index is the initial value θ⁰.
+If θ changes, s also carries the map from initial to present values, and the index is the initial value θ⁰. There is
+no map for values that the prior rules out; in their MDPs, which nobody is ever in, θ stays as it is.
 From MDPs to POMDP-lite (the proof's first direction): θ becomes the hidden part of the state; nothing else changes.
 """
 

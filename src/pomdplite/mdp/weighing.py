@@ -11,7 +11,7 @@ from pomdplite.compile.abi import KernelModel
 from pomdplite.compile.faults import FaultKind
 from pomdplite.compile.jit import Floats, Words, inner, kernel
 from pomdplite.mdp.observation_rows import observation_row
-from pomdplite.mdp.outcomes import Outcomes, advance_maps, present_row, row_of
+from pomdplite.mdp.outcomes import Outcomes, advance_maps, present_row, row_of, ruled_out
 
 _DOMAIN = int(FaultKind.DOMAIN)
 
@@ -63,9 +63,10 @@ def weigh_step(model: KernelModel, s: Words, a: int, y: Words, o: int, logs: Flo
             out.past[0, w] = model.theta[row, w]
             out.theta[0, w] = model.theta[row, w]
         logs[v] = transition_log_probability(model, s, 0, a, y, 0, out)
-        if evolving:
+        changing = evolving and not ruled_out(model, first + v)
+        if changing:
             abi.evolve(model, s, 0, out.past, 0, a, out.theta)
-        if evolving and model.s_words > model.x_words:
+        if changing and model.s_words > model.x_words:
             out.later[v] = row_of(model, component, out.theta, row)
             if out.later[v] < 0:
                 abi.note_fault(model, _DOMAIN, abi.EVOLVE, s, 0, out.past, 0, a)

@@ -136,7 +136,7 @@ class KernelView:
             theta=table.theta,
             offsets=table.offsets,
             bonus_scale=np.ones(table.blocks + 1),
-            map_word=table.map_word + x_words,
+            map_word=np.where(table.map_word < 0, -1, table.map_word + x_words),
             map_shift=table.map_shift,
             map_mask=table.map_mask,
             x_words=x_words,
@@ -261,8 +261,10 @@ class KernelView:
         for block in range(self.table.blocks):
             first, last = self.table.offsets[block], self.table.offsets[block + 1]
             for row in range(first, last):
-                word = int(s[self.kernel_model.map_word[row]])
-                rows[row] = first + ((word >> int(self.table.map_shift[row])) & int(self.table.map_mask[block]))
+                word = int(self.kernel_model.map_word[row])
+                if word >= 0:
+                    held = int(s[word]) >> int(self.table.map_shift[row])
+                    rows[row] = first + (held & int(self.table.map_mask[block]))
         return rows
 
     def present(self, b: Floats, s: Words) -> Floats:

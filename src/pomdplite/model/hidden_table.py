@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pomdplite.compile.jit import Floats, Ints, Words
 from pomdplite.errors import ModelError
@@ -30,7 +31,7 @@ class HiddenTable:
     theta: Words  # [row, words]
     offsets: Ints  # [block + 1]
     prior: Floats  # [row]
-    map_word: Ints  # [row]
+    map_word: Ints  # [row] -1 for values that the prior rules out
     map_shift: Words  # [row]
     map_mask: Words  # [block]
     map_words: int
@@ -106,7 +107,7 @@ def hidden_table(hidden: Hidden, *, joint: bool, evolves: bool) -> HiddenTable:
     combos.append(tuple(0 for _ in components))
     theta = np.concatenate([to_words(hidden.dtype, hidden.record(combo)) for combo in combos]).reshape(len(combos), -1)
     offsets = np.concatenate([[0], np.cumsum([*sizes, 1])]).astype(np.int64)
-    layout = map_layout(sizes) if evolves else _no_maps(len(combos), len(sizes))
+    layout = map_layout(sizes, prior > 0.0) if evolves else _no_maps(len(combos), len(sizes))
     return HiddenTable(hidden, joint, theta, offsets, prior=np.append(prior, 1.0), **layout)
 
 
@@ -139,32 +140,34 @@ def _no_maps(rows: int, blocks: int) -> dict[str, Any]:
     }
 
 
-def map_layout(sizes: Sequence[int], later: int = 0) -> dict[str, Any]:
+def map_layout(sizes: Sequence[int], possible: NDArray[np.bool_], later: int = 0) -> dict[str, Any]:
     """Where the map from initial to present value is stored, entry by entry; no entry crosses a word boundary.
 
-    Present values are the initial ones, unless there are more of them: `later` in all.
+    Initial values that are not possible have no entry: what they would become makes no difference, and states that
+    differed in it alone would be the same state many times over. Present values are the initial ones, unless there
+    are more of them: `later` in all.
     """
-    word, shift, mask, at = [], [], [], 0
+    word, shift, mask, identity, at = list[int](), list[int](), list[int](), list[int](), 0
     for size in sizes:
         width = max(1, (max(size, later) - 1).bit_length())
         mask.append((1 << width) - 1)
-        for _ in range(size):
+        for value in range(size):
+            if not possible[len(word)]:
+                word.append(-1)
+                shift.append(0)
+                continue
             if at % 64 + width > 64:
                 at += 64 - at % 64
+            if at == 64 * len(identity):
+                identity.append(0)
+            identity[-1] |= value << at % 64
             word.append(at // 64)
             shift.append(at % 64)
             at += width
-    words = -(-at // 64)
-    identity = [0] * words
-    row = 0
-    for size in sizes:
-        for value in range(size):
-            identity[word[row]] |= value << shift[row]
-            row += 1
     return {
         "map_word": np.array([*word, 0], np.int64),
         "map_shift": np.array([*shift, 0], np.uint64),
         "map_mask": np.array([*mask, 0], np.uint64),
-        "map_words": words,
+        "map_words": len(identity),
         "identity": np.array(identity, np.uint64),
     }

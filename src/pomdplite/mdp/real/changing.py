@@ -27,7 +27,7 @@ class ChangingValues:
         """Room for so many rows, of which at most `values` are the kept ones of a belief."""
         words = model.theta.shape[1]
         rows = memory.capacity(rows, 8 * words + 24, "later values of θ", share=_SHARE, fewest=min(rows, 8 * values))
-        layout = map_layout([values], rows)
+        layout = map_layout([values], np.ones(values, bool), rows)
         self._theta: Words = np.zeros((rows, words), np.uint64)
         self._pool = ValuePool(empty_table(2 * rows), np.zeros(rows, np.int32), np.zeros(1, np.int64))
         self._identity: Words = layout["identity"]
