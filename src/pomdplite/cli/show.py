@@ -99,7 +99,7 @@ def _actions(model: Model) -> str:
 def _observations(model: Model) -> str:
     if model.reading is not None:
         return f"a reading: {', '.join(model.reading.dtype.names or ())}"
-    return f"{len(model.observations)}: {_shortened(model.observations)}"
+    return f"{len(model.observations)}: {_shortened(model.observations)}" if model.observations else "none"
 
 
 def _shortened(names: Sequence[object], most: int = 12) -> str:

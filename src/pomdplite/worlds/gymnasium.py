@@ -37,7 +37,7 @@ class GymnasiumWorld:
                  episode; without it, the environment decides what is hidden
     success      whether an episode that ends with what the environment returned last has succeeded; by default the
                  model decides, if the hidden value is known
-    name         in tables and messages; by default the environment's
+    name         in tables and messages; by default the environment's id, in messages its class if it has none
 
     It goes wherever the name of a world goes: evaluate("my.py:Model", "pomdp-lite", world=GymnasiumWorld(...)), or
     `--world my.py:name` if it is a variable of the file. Every process makes an environment of its own.
