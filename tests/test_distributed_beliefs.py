@@ -110,6 +110,25 @@ def test_quadrature_agrees_with_the_exact_posterior_of_readings(make: Any, t: in
         assert sd == pytest.approx(exact[field][1], rel=tolerance)
 
 
+@pytest.mark.parametrize("other", [12.31, -15.0])
+def test_quadrature_follows_a_reading_far_from_the_others(other: float) -> None:
+    """Hundreds, or a hundred thousand, standard deviations beyond the grid."""
+    belief, readings = pl.QuadratureBelief(SharpSensor()), np.array([12.3] * 5 + [other])
+    read(belief, readings)
+    mean, sd = found(belief)["mu"]
+    assert sd == pytest.approx(0.0001 / np.sqrt(6), rel=1e-5)
+    assert abs(mean - readings.mean()) < 1e-3 * sd
+
+
+def test_quadrature_follows_a_far_reading_in_two_dimensions() -> None:
+    belief, readings = pl.QuadratureBelief(UnknownSensor()), np.array([1.0, 1.01, 1.0, 0.99, 1.0, 1.01] * 4 + [-7.0])
+    read(belief, readings)
+    mu, spread = unknown_moments(readings)
+    moments = found(belief)
+    for field, exact in (("mu", mu), ("spread", spread)):
+        assert moments[field] == pytest.approx(tuple(exact), rel=1e-3)
+
+
 @pytest.mark.parametrize("t", [10, *(pytest.param(t, marks=pytest.mark.slow) for t in (1, 300, 10_000))])
 @pytest.mark.parametrize("make", SENSORS)
 def test_particles_follow_readings(make: Any, t: int) -> None:

@@ -45,9 +45,10 @@ class _Fineness(NamedTuple):
 _FINENESS = {1: _Fineness(200, 7.0, 4.0), 2: _Fineness(42, 6.0, 1.5)}
 _PRIOR_DROP = 18.0  # the first grid ends where the logarithm of the prior density is lower than its highest by this
 _BORDER_MASS = 1e-6  # more than this at the border of a grid moves it
+_BEYOND = 0.5  # with more than this there, the posterior lies beyond the grid, and the next one is twice as large
 _COVERED = 1e-9  # nodes with more than this share of a grid's mass lie inside the next one
 _SMALLER = 0.8  # a new grid must have less than this share of the old one's volume, unless that was too small
-_ROUNDS = 8  # of laying a grid anew after one step
+_ROUNDS = 24  # of laying a grid anew after one step, at most; few steps need more than two
 _SEARCHED = 100_000  # draws from the prior, if no node explains a step
 _SEARCH_TERMS = 20_000_000  # the most log probabilities of steps for that
 _FEWEST_SEARCHED = 2_000
@@ -207,7 +208,8 @@ class QuadratureBelief(Belief):
         off = self._unit - mean
         covariance = (off * weights[:, None]).T @ off
         crowded = np.sqrt(np.linalg.eigvalsh(covariance)[0].clip(0.0)) < self._fineness.fewest * spacing
-        cut_off = weights[self._border].sum() > _BORDER_MASS
+        at_border = weights[self._border].sum()
+        cut_off = at_border > _BORDER_MASS
         if not crowded and not cut_off:
             return None
         axes = self._axes[block]
@@ -215,7 +217,11 @@ class QuadratureBelief(Belief):
         variances, directions = np.linalg.eigh(axes @ (covariance + np.diag(np.full(len(mean), floor))) @ axes.T)
         reach = self._fineness.reach * np.sqrt(variances.clip(np.finfo(float).tiny))
         inside = np.abs((off[weights > _COVERED] @ axes.T) @ directions)
-        reach = np.maximum(reach, inside.max(axis=0)) * (2.0 if cut_off else 1.0)
+        reach = np.maximum(reach, inside.max(axis=0))
+        if at_border > _BEYOND:
+            reach = np.maximum(reach, np.abs(directions.T @ axes).sum(axis=1))
+        if cut_off:
+            reach *= 2.0
         if not cut_off and np.prod(reach) > _SMALLER * abs(np.linalg.det(axes)):
             return None
         return self._centre[block] + axes @ mean, directions * reach
