@@ -1,4 +1,5 @@
-"""A particle filter for hidden numbers with distributions, whose updates cost the same at step 1,000 as at step 50.
+"""A particle filter for hidden numbers with distributions, whose updates cost the same at step 1,000 as at step 50, on
+average.
 
 Every particle carries log P(history | θ), so a new step costs one term per particle. Moves need the whole history, t
 terms, since there are no sufficient statistics in general. But the posterior shrinks by a constant factor whenever t
@@ -7,7 +8,11 @@ gives every particle 50 ln 2 ≈ 35 moves while t doubles, whatever t is.
 
 A step that leaves fewer than n / 2 effective particles is taken in several (tempering: Neal 2001, Del Moral, Doucet and
 Jasra 2006): its likelihood enters with a power that grows from 0 to 1, each time by as much as leaves n / 2 effective
-particles, and the particles are resampled and moved in between.
+particles, and the particles are resampled and moved in between. Such steps are rare, or else they tell little, so every
+update saves 25 n terms for them. Without moves, all particles would end as copies of the few that fit best.
+
+Moves are as wide as the particles are spread. If nearly all moves are accepted, the particles lie much closer together
+than the posterior is wide, and the next moves are of every scale, up to that of the prior.
 """
 
 from typing import ClassVar
@@ -26,9 +31,10 @@ from pomdplite.mdp.sampling import History, replay
 from pomdplite.model.compiled import KernelView
 
 _TERMS = 50  # log probabilities of steps, per particle, that the moves of one update may evaluate
+_SAVED = 25  # of these terms that an update saves for steps that are taken in several
 _MOST_MOVES = 2  # per particle and update
 _BRIDGE_SWEEPS = 4  # moves of every particle at one power, while few are accepted
-_FEW_ACCEPTED = 0.3
+_FEW_ACCEPTED, _TOO_MANY_ACCEPTED = 0.3, 0.7  # of the moves; 0.44 or less if their scale is right
 _SPREADING_SWEEPS = 12  # moves of every particle if all of them are copies of a few
 _BISECTIONS = 60
 _MOVING_SHARE = 0.5  # of an update's time
@@ -58,6 +64,7 @@ class DrawnBelief(ParticleBelief):
         self._probabilities = np.append(np.full(self.count, 1.0 / self.count), 1.0)
         self._logs = np.zeros(self.count)  # log P(history | θ) of each particle
         self._next = 0  # the particle that is moved next
+        self._saved = 0  # terms that earlier updates have saved
         self.terms = 0  # log probabilities of steps that the last update evaluated
 
     def _advance(self, x: Words, a: int, y: Words, o: int) -> None:
@@ -71,6 +78,7 @@ class DrawnBelief(ParticleBelief):
             return
         before, self._history = self._history, history
         self.terms = n
+        self._saved += _SAVED * n
         self.effective = effective_size(weights)
         clock = self._part_of_update(_MOVING_SHARE)
         if self.effective < n / 2:
@@ -83,15 +91,15 @@ class DrawnBelief(ParticleBelief):
             replay(self.view.kernel_model, step, self._now, self._buffer)
         moves = min(_MOST_MOVES * n, max(1, _TERMS * n // history.steps))
         none, particles = history._replace(steps=0), Weighed(self._theta, self._logs, np.zeros(n))
-        self.acceptance = self._move_next(history, none, particles, 1.0, moves, clock)
+        self._move_next(history, none, particles, 1.0, moves, clock)
 
     def _bridge(self, before: History, step: History, last: Floats, clock: Clock) -> Floats:
         """Let the likelihood of the last step enter bit by bit; its logarithm for each particle."""
-        n, power, left = self.count, 0.0, _TERMS * self.count
+        n, power, left = self.count, 0.0, _TERMS * self.count + self._saved
         while True:
             weights = _weighted(self._probabilities[:n], last, 1.0 - power)
             if effective_size(weights) >= n / 2:
-                self._probabilities[:n] = weights
+                self._probabilities[:n], self._saved = weights, min(left, self._saved)
                 return last
             rise = self._rise(last, 1.0 - power)
             chosen = resample(_weighted(self._probabilities[:n], last, rise), self._stream)
@@ -105,8 +113,8 @@ class DrawnBelief(ParticleBelief):
                 if moves == 0:
                     break
                 left -= moves * (before.steps + 1)
-                particles = Weighed(self._theta, self._logs, last)
-                if self._move_next(before, step, particles, power, moves, clock) > _FEW_ACCEPTED and not few:
+                self._move_next(before, step, Weighed(self._theta, self._logs, last), power, moves, clock)
+                if not few and _FEW_ACCEPTED < self.acceptance < _TOO_MANY_ACCEPTED:
                     break
 
     def _rise(self, last: Floats, most: float) -> float:
@@ -122,10 +130,11 @@ class DrawnBelief(ParticleBelief):
 
     def _move_next(
         self, earlier: History, last: History, particles: Weighed, power: float, moves: int, clock: Clock
-    ) -> float:
-        """Move this many particles, in turn, or as many as there is time for; the share that changed."""
+    ) -> None:
+        """Move this many particles, in turn, or as many as there is time for."""
         n, changed, done = self.count, 0, 0
-        chain = adapted_chain(self.view, self._theta, self._probabilities[:n], earlier, last, power)
+        narrow, weights = self.acceptance > _TOO_MANY_ACCEPTED, self._probabilities[:n]
+        chain = adapted_chain(self.view, self._theta, weights, earlier, last, power, narrow=narrow)
         while done < moves:
             count = moves - done if clock.budget.seconds is None else clock.portion(done)
             if count == 0:
@@ -138,7 +147,8 @@ class DrawnBelief(ParticleBelief):
             done, self._next = done + count, (self._next + count) % n
         self.view.raise_fault()
         self.terms += done * (earlier.steps + last.steps)
-        return changed / max(1, done)
+        if done > 0:
+            self.acceptance = changed / done
 
     def _replay(self, history: History, part: slice) -> None:
         """Derive the present values of some particles from their initial ones."""

@@ -63,11 +63,15 @@ def make_chain(
 
 
 def adapted_chain(
-    view: KernelView, theta: Words, weights: Floats, earlier: History, last: History, power: float = 1.0
-) -> MarkovChain:
-    """A chain whose proposals fit these particles; if they are copies of a few, of every scale up to the prior's."""
+    view: KernelView, theta: Words, weights: Floats, earlier: History, last: History, power: float = 1.0, *,
+    narrow: bool = False,
+) -> MarkovChain:  # fmt: skip
+    """A chain whose proposals fit these particles; if they lie too close together, of every scale up to the prior's.
+
+    So they do if they are copies of a few; narrow: in any case.
+    """
     hidden = view.model.hidden
-    if not collapsed(hidden, theta):
+    if not narrow and not collapsed(hidden, theta):
         return make_chain(hidden, _proposal_factor(hidden.table, theta, weights), earlier, last, power)
     draws = view.table.theta
     wide = _proposal_factor(hidden.table, draws, np.full(len(draws), 1.0 / len(draws)))
