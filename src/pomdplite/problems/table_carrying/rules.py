@@ -90,7 +90,7 @@ class TableCarrying(Model):
         """Describe the task's numbers for reports."""
         return {
             "rewards": f"{self.better:g} for A, {self.worse:g} for B, after {self.turns} joint turns",
-            "memory of the person": f"{self.steps_remembered} steps",
+            "steps that the person remembers": f"{self.steps_remembered}",
         }
 
     def draw(self, x: Any, marginals: list[Floats]) -> str:
