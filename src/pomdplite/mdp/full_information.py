@@ -12,6 +12,7 @@ from pomdplite.errors import NotConvergingError, TooLargeError
 from pomdplite.mdp import memory as memory_limit
 from pomdplite.mdp.bellman import forever
 from pomdplite.mdp.budget import NO_DEADLINE, Deadline
+from pomdplite.mdp.endless import endless_worth
 from pomdplite.mdp.momdp import Momdp, MomdpArrays
 from pomdplite.mdp.reachable import Graph
 
@@ -25,7 +26,7 @@ def full_information_values(
 ) -> Floats:
     """V_θ(x) as [state, joint value]; the value of END, state 0, is 0."""
     require_room(momdp, memory)
-    values = _values(momdp, every_choice(momdp), gamma, 1e-9, deadline)
+    values = _values(momdp, every_choice(momdp), gamma, 1e-9, deadline, _zeros(momdp))
     endless = np.flatnonzero(np.isposinf(values).any(axis=1))
     if endless.size:
         r, name = momdp.reachable, momdp.view.model.name
@@ -56,9 +57,11 @@ def every_choice(momdp: Momdp) -> Ints:
 def policy_values(momdp: Momdp, pairs: Ints, gamma: float, *, deadline: Deadline = NO_DEADLINE) -> Floats:
     """The value of the policy that takes pairs[state] in each state, as [state, joint value].
 
-    With a discount, iteration approaches it from below, so the result is a lower bound for any tolerance.
+    With a discount, iteration approaches it from below, so the result is a lower bound for any tolerance. Without one,
+    it is not finite where the policy earns or costs forever; sweeps alone would not find that out.
     """
-    return _values(momdp, np.column_stack([pairs, pairs + 1]), gamma, 1e-3, deadline)
+    v = endless_worth(momdp, pairs, deadline) if gamma == 1.0 else _zeros(momdp)
+    return _values(momdp, np.column_stack([pairs, pairs + 1]), gamma, 1e-3, deadline, v)
 
 
 def repeated_action(momdp: Momdp, action: int) -> Ints:
@@ -79,10 +82,15 @@ def _repeat(graph: Graph, action: int, pairs: Ints) -> None:
         pairs[s] = chosen
 
 
-def _values(momdp: Momdp, choice: Ints, gamma: float, tolerance: float, deadline: Deadline) -> Floats:
-    """The optimal value if each state may choose among the pairs choice[state, 0]:choice[state, 1]."""
-    r, name = momdp.reachable, momdp.view.model.name
-    v, arrays = np.zeros((r.states, momdp.values)), momdp.arrays
+def _zeros(momdp: Momdp) -> Floats:
+    return np.zeros((momdp.reachable.states, momdp.values))
+
+
+def _values(
+    momdp: Momdp, choice: Ints, gamma: float, tolerance: float, deadline: Deadline, v: Floats
+) -> Floats:  # fmt: skip
+    """The optimal value if each state may choose among the pairs choice[state, 0]:choice[state, 1], found in v."""
+    r, name, arrays = momdp.reachable, momdp.view.model.name, momdp.arrays
     loops = np.zeros(len(arrays.graph.step), np.bool_)  # by pair: with a discount, actions that never change anything
     if gamma < 1:
         _find_loops(arrays, choice, loops)
