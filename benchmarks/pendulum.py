@@ -1,10 +1,11 @@
 """The pendulum of unknown mass: POMDP-lite beside planners that know the mass, assume a nominal one, or never explore.
 
-    python benchmarks/pendulum.py episodes EPISODES [SEED] [FILE]     episodes of 200 steps, the same for every planner
-    python benchmarks/pendulum.py calibration EPISODES [SEED]         how often the 95 % interval holds the true mass
-    python benchmarks/pendulum.py picture EPISODE [SEED] [FILE]       an episode in the phase plane, over the values
+    python benchmarks/pendulum.py episodes EPISODES [SEED] [FILE] [PLANNERS]   of 200 steps, the same for every planner
+    python benchmarks/pendulum.py calibration EPISODES [SEED]                  how often the 95 % interval holds it
+    python benchmarks/pendulum.py picture EPISODE [SEED] [FILE]                an episode in the phase plane
 
-All planners have 0.1 s of CPU time a step. Episodes that FILE already holds are not played again.
+All planners have 0.1 s of CPU time a step. Episodes that FILE already holds are not played again. POMCPOW and PFT-DPW,
+which use all of that time, play only if they are named: "told,pomcpow,pft-dpw".
 """
 
 import csv
@@ -22,10 +23,14 @@ STEPS = 40  # of random torques, for the calibration
 ROWS = ("planner", "seed", "episode", "mass", "return", "success", "seconds", "slowest")
 
 
+TOLD = "told"
+USUAL = f"pomdp-lite,mean-mdp,nominal,{TOLD}"
+KINDS = {"mean-mdp": pl.MeanMdp, "pomcpow": pl.Pomcpow, "pft-dpw": pl.PftDpw}  # the others are POMDP-lite
+
+
 def planner_for(name, model):
     """A planner, on the CPU's clock."""
-    kind = pl.MeanMdp if name == "mean-mdp" else pl.PomdpLite
-    planner = kind(model, time=SECONDS)
+    planner = KINDS.get(name, pl.PomdpLite)(model, time=SECONDS)
     planner.use_clock("cpu")
     return planner
 
@@ -37,7 +42,7 @@ def play(planner, world, seed, episode):
     return played.discounted, played.success, np.mean(seconds), np.max(seconds)
 
 
-def episodes(count, seed=15, file=None):
+def episodes(count, seed=15, file=None, names=USUAL):
     """Play episodes, one after the other with every planner."""
     world, rows = pl.ModelWorld(pl.Pendulum()), []
     path = None if file is None else Path(file)
@@ -45,15 +50,19 @@ def episodes(count, seed=15, file=None):
         with path.open() as text:
             rows = list(csv.DictReader(text))
     known = {(row["planner"], int(row["seed"]), int(row["episode"])) for row in rows}
-    own = {"pomdp-lite": pl.Pendulum(), "mean-mdp": pl.Pendulum(), "nominal": pl.Pendulum(mass=NOMINAL)}
-    planners = {name: planner_for(name, model) for name, model in own.items()}
+    wanted = names.split(",")
+    planners = {
+        name: planner_for(name, pl.Pendulum(mass=NOMINAL if name == "nominal" else None))
+        for name in wanted
+        if name != TOLD
+    }
     for episode in range(count):
         world.reset(seed, episode)
         mass = float(world.theta.mass)
-        for name in (*planners, "told"):
+        for name in wanted:
             if (name, seed, episode) in known:
                 continue
-            planner = planners.get(name) or planner_for(name, pl.Pendulum(mass=mass))
+            planner = planner_for(name, pl.Pendulum(mass=mass)) if name == TOLD else planners[name]
             rows.append(dict(zip(ROWS, (name, seed, episode, mass, *play(planner, world, seed, episode)), strict=True)))
             if path is not None:
                 with path.open("w", newline="") as text:
@@ -68,7 +77,7 @@ def report(rows):
     returns = {}
     for row in rows:
         returns.setdefault(row["planner"], {})[row["episode"]] = row
-    told = returns["told"]
+    told = returns[TOLD]
     for name, played in returns.items():
         both = [e for e in played if e in told]
         total = np.array([float(played[e]["return"]) for e in both])
