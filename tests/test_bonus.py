@@ -25,7 +25,7 @@ def test_is_definition_1(b, outcomes, seed):
     likelihood = rng.random((outcomes, len(b))) * (rng.random((outcomes, len(b))) < 0.7)
     likelihood[0] += 0.01
     likelihood /= likelihood.sum(axis=0)
-    assert abs(expected_l1_change(b, likelihood) - by_definition(b, likelihood)) < 1e-12
+    assert abs(expected_l1_change(b, likelihood, len(likelihood)) - by_definition(b, likelihood)) < 1e-12
 
 
 @given(probabilities, st.integers(1, 4), st.integers(0, 2**32 - 1))
@@ -33,12 +33,12 @@ def test_deterministic_observations_have_a_closed_form(b, outcomes, seed):
     seen = np.random.default_rng(seed).integers(0, outcomes, len(b))
     likelihood = (seen[None, :] == np.arange(outcomes)[:, None]).astype(float)
     chance = likelihood @ b
-    assert abs(expected_l1_change(b, likelihood) - (2 * chance * (1 - chance)).sum()) < 1e-12
+    assert abs(expected_l1_change(b, likelihood, len(likelihood)) - (2 * chance * (1 - chance)).sum()) < 1e-12
 
 
 @given(probabilities)
 def test_the_bonus_is_zero_where_all_values_predict_the_same(b):
-    assert abs(expected_l1_change(b, np.full((2, len(b)), 0.5))) < 1e-15
+    assert abs(expected_l1_change(b, np.full((2, len(b)), 0.5), 2)) < 1e-15
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
@@ -48,7 +48,19 @@ def test_a_joint_belief_changes_by_as_much_as_the_observed_component(p, q, accur
     sensor = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
     joint = np.outer(one, two).ravel()
     joint_sensor = np.repeat(sensor, 2, axis=1)  # observes the first component
-    assert abs(expected_l1_change(joint, joint_sensor) - expected_l1_change(one, sensor)) < 1e-12
+    assert (
+        abs(expected_l1_change(joint, joint_sensor, len(joint_sensor)) - expected_l1_change(one, sensor, len(sensor)))
+        < 1e-12
+    )
+
+
+@given(st.integers(0, 5), st.integers(1, 70), st.integers(0, 5), st.integers(0, 2**32 - 1))
+def test_impossible_values_at_the_ends_change_nothing(before, possible, behind, seed):
+    rng = np.random.default_rng(seed)
+    b = np.concatenate([np.zeros(before), rng.dirichlet(np.ones(possible)), np.zeros(behind)])
+    likelihood = rng.dirichlet(np.ones(4), len(b)).T.copy()
+    more = np.vstack([likelihood, np.ones(len(b))])  # an outcome beyond those that count
+    assert abs(expected_l1_change(b, more, 4) - by_definition(b, likelihood)) < 1e-12
 
 
 def test_in_the_tiger_problem():

@@ -16,6 +16,7 @@ from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.reward_range import reward_range
 from pomdplite.planners import beta as choice
+from pomdplite.planners import raced_policies
 
 MOVES = (-10, -1, 0, 1, 10)
 STOP = 2
@@ -83,12 +84,38 @@ def test_a_given_solver_needs_no_reason(model):
     assert planner.choices == ("β = 10: given", "5 simulations per step")
 
 
-def test_choosing_beta_counts_what_a_search_of_this_model_costs(model, monkeypatch):
+def test_the_search_of_this_model_is_that_with_thinned_beliefs(model):
+    planner = pl.PomdpLite(model, beta=10, solver="uct", sims=50)
+    planner.reset()
+    assert planner.decide().solution.solver == "UCT with progressive widening"
+
+
+def test_a_search_with_all_possible_values_has_the_bonuses_of_definition_1(model):
+    """There are 61 of them, and 64 are kept."""
+    planner, belief = pl.PomdpLite(model, beta=10, solver="uct", sims=50), pl.initial_belief(model)
+    planner.reset()
+    for a, o in ((4, 120), (1, 99), (3, 110)):
+        for value in planner.decide().table():
+            expected = belief.expected_change((False,), value.action)
+            assert value.mean_bonus == pytest.approx(10 * expected, abs=1e-9)
+        planner.update(a, (False,), o)
+        belief.update((False,), a, (False,), o)
+
+
+def test_the_work_of_a_search_counts_every_observation_and_value(model):
+    planner = pl.PomdpLite(model, beta=10, solver="uct", sims=1)
+    planner.reset()
+    planner.decide()
+    assert planner.solver.comparisons == 5 * 61 * (1 + 204)
+
+
+def test_choosing_beta_stops_where_steps_take_long_to_average(monkeypatch):
     monkeypatch.setattr(choice, "cache_folder", lambda: None)
-    monkeypatch.setattr(choice, "WORK", 200_000_000)
-    planner = pl.PomdpLite(model, sims=5)
+    monkeypatch.setattr(raced_policies, "_FEW_AVERAGED", 0)
+    monkeypatch.setattr(raced_policies, "_AVERAGED", 1e6)
+    planner = pl.PomdpLite(TwoDoors())
     planner.prepare()
-    assert planner.beta == 10 and "take too long for a choice" in planner.choices[0]
+    assert "take too long for a choice" in planner.choices[0]
 
 
 def test_the_range_of_rewards_takes_little_memory(model, monkeypatch):

@@ -165,7 +165,7 @@ class Belief(ABC):
         if self.view.real or self._has_drawn_states:
             return self._estimated(x, a).change
         component, b, _, e = self._outcomes_under_belief(x, a)
-        change = expected_l1_change(b, self._buffer.likelihood[:e, : len(b)])
+        change = expected_l1_change(b, self._buffer.likelihood, e)
         return float(self.kernel_model.bonus_scale[component] * change)
 
     @property

@@ -11,21 +11,23 @@ which needs no division. If (s, a) depends on a single independent component, th
 change, and the change of the joint belief equals that of the component's belief.
 """
 
-from pomdplite.compile.jit import Floats, inlined
+from pomdplite.compile.jit import Floats, reordered
 
 
-@inlined
-def expected_l1_change(b: Floats, likelihood: Floats) -> float:
-    """E‖b_e − b‖₁, Definition 1 with β = 1, for a belief b [n] and the likelihoods of the outcomes [e, n]."""
+@reordered
+def expected_l1_change(b: Floats, likelihood: Floats, outcomes: int) -> float:
+    """E‖b_e − b‖₁, Definition 1 with β = 1, for a belief b [n] and likelihoods [e, v] of so many outcomes."""
     first, last, change = 0, b.shape[0], 0.0
     while first < last and b[first] == 0.0:  # impossible values add nothing; these are the cheapest to leave out
         first += 1
     while first < last and b[last - 1] == 0.0:
         last -= 1
-    for e in range(likelihood.shape[0]):
+    possible = b[first:last]
+    for e in range(outcomes):
+        row = likelihood[e, first:last]  # rows without gaps: several numbers at once
         chance = 0.0
-        for v in range(first, last):
-            chance += b[v] * likelihood[e, v]
-        for v in range(first, last):
-            change += b[v] * abs(likelihood[e, v] - chance)
+        for v in range(possible.shape[0]):
+            chance += possible[v] * row[v]
+        for v in range(possible.shape[0]):
+            change += possible[v] * abs(row[v] - chance)
     return change

@@ -204,8 +204,9 @@ def evaluate_steps(
             values.chance[distinct.first_branch[r] + j] = chance
             at += n
         e = np.int64(distinct.outcomes[r])
+        likelihood = distinct.pool[at : at + e * n].reshape((e, n))
         values.reward[r] = mean
-        values.bonus[r] = expected_l1_change(block, distinct.pool[at : at + e * n].reshape((e, n)))
+        values.bonus[r] = expected_l1_change(block, likelihood, likelihood.shape[0])
         values.internal[r] = mean + beta * values.bonus[r]
 
 

@@ -32,7 +32,7 @@ class ObservationRows(NamedTuple):
 def allocate_observation_rows(model: KernelModel) -> ObservationRows:
     """Room for the rows of a few x, where it pays to keep them."""
     words, rows = model.x_words + model.theta.shape[1] + 1, 1
-    if model.evolves and model.observations >= _FEWEST_OBSERVATIONS:
+    if model.observations >= _FEWEST_OBSERVATIONS:
         row = 8 * (words + model.observations + 1)
         fits = min(_MOST_BYTES, _SHARE * memory.limit()) / row
         while rows < 4 * model.theta.shape[0] * model.actions and 2 * rows <= fits:

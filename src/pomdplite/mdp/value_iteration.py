@@ -88,6 +88,7 @@ class ValueIteration:
         self._belief: Floats | None = None  # the belief that `values` is for
         self._evaluated: Floats | None = None  # the belief that the numbers of the steps are for
         self._prior: tuple[Floats, Floats] | None = None  # a prior and its values
+        self.evaluations = 0  # of all steps under a belief: work as a count, the same on every machine
 
     def reset(self, prior: Floats) -> None:
         """Start from the solution for the prior, so that an episode does not depend on earlier ones."""
@@ -102,7 +103,7 @@ class ValueIteration:
 
     @property
     def evaluated(self) -> int:
-        """State-actions evaluated so far: work as a count, the same on every machine."""
+        """State-actions evaluated so far, likewise."""
         return int(self._work.at[_EVALUATED])
 
     def solve_at(self, state: int, b: Floats) -> Solution:
@@ -132,6 +133,7 @@ class ValueIteration:
         if self._evaluated is not None:
             changed = _changed_components(self._evaluated, b, self.reachable.view.table.offsets)
         evaluate_steps(model, self._mdp.distinct, b, self._mdp.beta, self._mdp.values, changed)
+        self.evaluations += 1
         self._evaluated = b.copy()
 
     def _solve(self, state: int, b: Floats) -> tuple[int, float]:

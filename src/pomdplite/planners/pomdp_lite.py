@@ -30,7 +30,7 @@ from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
 from pomdplite.mdp.reward_range import reward_scale, reward_spread
-from pomdplite.mdp.search.drawn.solver import WideningSolver
+from pomdplite.mdp.search.drawn.solver import WideningSolver, has_many_likelihoods
 from pomdplite.mdp.search.listed.solver import UctSolver
 from pomdplite.mdp.solution import MdpSolver
 from pomdplite.mdp.undiscounted import planning_discount
@@ -51,7 +51,7 @@ _GRID_WORK_PER_SECOND = 25e6  # (outcome, θ) of steps from grid points that are
 _SLOWER = 100  # a model that Python runs
 # A grid for leaves: seconds to solve it, its points in all and along a field, and the fewest that are of use.
 _LEAF_SECONDS, _LEAF_POINTS, _LEAF_SIDE, _FEWEST_LEAF_SIDE = 2.0, 100_000, 21, 5
-_NUMBERS_PER_SECOND = 200e6  # numbers of distinct steps that it averages over a belief per second, likewise
+_NUMBERS_PER_SECOND = 600e6  # numbers of distinct steps that it averages over a belief per second, likewise
 
 
 class PomdpLite(Planner):
@@ -63,7 +63,8 @@ class PomdpLite(Planner):
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
                   otherwise uct; `choices` says why. Where steps have noise, observations are readings, or hidden
                   numbers with distributions change, "auto" and "uct" draw outcomes and widen (mdp/search/drawn/), and
-                  "exact" and "uct-tree" are refused.
+                  "exact" and "uct-tree" are refused. That search also serves listed models in which a step has
+                  thousands of observations × values of θ.
                   "grid": value iteration on the points of the model's `grid`; "auto" takes it if there is one and its
                   points fit the step's budget. A search with drawn outcomes values its leaves on a coarse version of
                   that grid, unless the model has a heuristic.
@@ -242,9 +243,7 @@ class PomdpLite(Planner):
         if self.view.real or changing:
             has = "hidden numbers that change" if changing else self.view.real
             self._not_exact = self._not_exact or f"it has {has}"
-            return WideningSolver(
-                self.view, self.discount, beta, leaves=self._leaf_values(), **self._search_parameters()
-            )
+            return self._widening_solver(beta)
         if self.solver_name == "exact":
             try:
                 return self._exact_solver(beta, None, self._deadline)
@@ -255,6 +254,8 @@ class PomdpLite(Planner):
                 return self._exact_solver(beta, self.time or DEFAULT_SECONDS, Deadline(self.solve_time / 2, self.clock))
             except TooLargeError as why:
                 self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
+        if self.solver_name != "uct-tree" and has_many_likelihoods(self.view):
+            return self._widening_solver(beta)
         return self._uct_solver(beta)
 
     def _exact_solver(self, beta: float, seconds: float | None, deadline: Deadline) -> MdpSolver:
@@ -317,6 +318,10 @@ class PomdpLite(Planner):
             return None
         self._leaf_shape = solver.shape
         return solver.all_values()
+
+    def _widening_solver(self, beta: float) -> WideningSolver:
+        leaves = self._leaf_values()
+        return WideningSolver(self.view, self.discount, beta, leaves=leaves, **self._search_parameters())
 
     def _uct_solver(self, beta: float) -> UctSolver:
         tree, parameters = self.solver_name == "uct-tree", self._search_parameters()

@@ -11,6 +11,7 @@ from pomdplite.beliefs import Belief
 from pomdplite.compile.jit import Words
 from pomdplite.mdp.budget import Budget, Deadline
 from pomdplite.mdp.counts.solver import CountsSolver
+from pomdplite.mdp.distinct_steps import POOL
 from pomdplite.mdp.exact_solver import ExactSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.search.action_widening import listed_at_first
@@ -21,6 +22,8 @@ from pomdplite.mdp.solution import Solution
 RACE_SEED = 0
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.
+_AVERAGED = 0.125  # a number of a distinct step that is averaged over a belief
+_FEW_AVERAGED = 1_000_000  # of them that a decision includes
 _SEARCHED_STEP = 120  # a step of UCT's simulations
 _DRAWN_SEARCH = 150_000  # a search with drawn outcomes, besides
 _DRAWN_STEP = 25  # a step of simulations with drawn outcomes
@@ -58,6 +61,8 @@ class SolvedPolicy:
         self._iteration = solver.iterate(beta, deadline)
         self._prior = solver.view.table.prior
         self._begun = False
+        numbers = int(self._iteration.reachable.distinct.counts[POOL])
+        self._evaluation = int(_AVERAGED * max(0, numbers - _FEW_AVERAGED))
 
     def begin(self, belief: Belief, episode: int) -> None:
         """Forget the last episode before the next decision; if all decisions are known, there is none."""
@@ -72,8 +77,8 @@ class SolvedPolicy:
 
     @property
     def work(self) -> int:
-        """State-actions evaluated."""
-        return self._iteration.evaluated
+        """State-actions evaluated, and numbers of their steps averaged."""
+        return self._iteration.evaluated + self._evaluation * self._iteration.evaluations
 
 
 class CountingPolicy:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pomdplite.compile import abi
 from pomdplite.compile.abi import KernelModel
-from pomdplite.compile.jit import Ints, Words, inner
+from pomdplite.compile.jit import Ints, Words, inlined, inner
 from pomdplite.mdp.grid.points import PointValues, interpolated
 from pomdplite.mdp.hash_table import hash_row
 from pomdplite.mdp.real.frozen import FrozenBelief
@@ -118,7 +118,7 @@ def add_action(
     step, point, compare = work.step, first_point(tree, node), parameters.beta > 0.0
     estimate = tree.nodes.value[node]
     pair = add_pair(tree, a, begin_step(model, frozen, step, tree.nodes.states, node, a))
-    work.tally[COMPARISONS] += kept_values(step) * (1 + (parameters.outcomes if compare else 0))
+    work.tally[COMPARISONS] += kept_values(step) * (1 + (compared_outcomes(model, parameters) if compare else 0))
     if model.noise.numbers == 0:
         k = list_next_states(model, step, tree.nodes.states, node, a)
         if compare:
@@ -132,6 +132,15 @@ def add_action(
         tree.change[pair] += change / parameters.outcomes
         tree.compared[pair] += 1
     draw_child(model, frozen, tree, work, node, pair, estimate)
+
+
+@inlined
+def compared_outcomes(model: KernelModel, parameters: WideningParameters) -> int:
+    """How many drawn outcomes or listed observations every value is compared with for the bonus of a new pair."""
+    if model.z_words > 0:
+        return parameters.outcomes
+    drawn = parameters.outcomes if model.noise.numbers > 0 else 1
+    return drawn * (model.observations + 1)
 
 
 @inner

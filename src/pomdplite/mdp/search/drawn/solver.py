@@ -1,4 +1,8 @@
-"""Solves the internal-reward MDP online where outcomes are drawn: UCT with progressive widening (widening.py)."""
+"""Solves the internal-reward MDP online where outcomes are drawn: UCT with progressive widening (widening.py).
+
+Where everything is listed, but a step compares many observations with many values of θ, the same search with a thinned
+belief (mdp/real/frozen.py) and rollouts without bonuses runs far more simulations than UCT on a graph.
+"""
 
 from typing import ClassVar
 
@@ -26,6 +30,16 @@ PAIR_LIMIT = 2_000_000  # about 250 MB when full, with the nodes
 K, ALPHA = 1.0, 0.5
 STEP_OUTCOMES = 8  # of a step with noise
 READINGS = 32  # of a step with listed next states, whose bonus is computed once
+_MANY_OBSERVATIONS = 16
+_MANY_LIKELIHOODS = 4096  # docs/decisions/0015
+
+
+def has_many_likelihoods(view: KernelView) -> bool:
+    """Whether a step of a listed model has so many observations × values of θ that a search should thin the belief."""
+    table, observations = view.table, view.kernel_model.observations
+    possible = np.add.reduceat(table.prior > 0.0, table.offsets[:-1], dtype=np.int64)
+    most = int(possible.max()) * (observations + 1)
+    return view.listed and observations >= _MANY_OBSERVATIONS and most > _MANY_LIKELIHOODS
 
 
 class WideningSolver(SearchSolver):

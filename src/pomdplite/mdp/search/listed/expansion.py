@@ -93,7 +93,7 @@ def add_pair(
     graph.tries[pair] = 0
     graph.q[pair] = graph.q_bonus[pair] = 0.0
     graph.reward[pair] = mean
-    change = model.bonus_scale[component] * expected_l1_change(block, out.likelihood[:e, :n])
+    change = model.bonus_scale[component] * expected_l1_change(block, out.likelihood, e)
     graph.gain[pair] = parameters.beta * change
     graph.first_edge[pair] = edge
     for j in range(k):

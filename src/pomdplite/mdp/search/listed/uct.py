@@ -233,7 +233,7 @@ def rollout(
         mean = 0.0
         for i in range(n):
             mean += block[i] * out.reward[i]
-        change = model.bonus_scale[component] * expected_l1_change(block, out.likelihood[:e, :n])
+        change = model.bonus_scale[component] * expected_l1_change(block, out.likelihood, e)
         total += discount * (mean + parameters.beta * change)
         discount *= parameters.gamma
         j = sample_outcome(out, k, v, uniform(stream))
