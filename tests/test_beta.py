@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from distributed_models import EveryKind
 from known_values import TIGER_LEAD_VALUE
 from test_said import command
 
@@ -305,6 +306,16 @@ def test_particles_are_raced_too(monkeypatch, folder):
         pl.evaluate(LoosePopulation(), episodes=100, seed=3, beta=beta, **few) for beta in (planner.beta, share)
     )
     assert chosen.mean > before.mean + 1
+
+
+def test_the_work_of_a_race_counts_how_particles_are_moved():
+    belief = pl.initial_belief(EveryKind())
+    episodes, x = race.Episodes(belief, 10**9), np.zeros(1, np.uint64)
+    readings = np.array([0.3, 0.5, 0.2]).view(np.uint64)
+    for words in readings:
+        left = episodes.left
+        episodes._catch_up([(x, 0, np.array([0, words], np.uint64), 0)])
+        assert left - episodes.left > race._TERM * belief.terms > race._TERM * belief.count
 
 
 def test_workers_get_the_chosen_beta_with_its_origin(monkeypatch):

@@ -5,6 +5,7 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
+from distributed_models import Bernoulli
 from scipy.special import ndtr
 
 import pomdplite as pl
@@ -15,6 +16,7 @@ from pomdplite.mdp.observation_rows import ObservationRows
 from pomdplite.mdp.outcomes import allocate_outcomes, outcomes
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.reward_range import reward_range
+from pomdplite.mdp.search.drawn.solver import has_many_likelihoods
 from pomdplite.planners import beta as choice
 from pomdplite.planners import raced_policies
 
@@ -90,6 +92,14 @@ def test_the_search_of_this_model_is_that_with_thinned_beliefs(model):
     assert planner.decide().solution.solver == "UCT with progressive widening"
 
 
+def test_beliefs_are_thinned_where_a_step_compares_many_observations_with_many_values(model):
+    assert has_many_likelihoods(model.compiled_form.kernel_view(), 0)  # 61 possible values × 204
+    assert not has_many_likelihoods(TwoDoors().compiled_form.kernel_view(), 10**6)  # these are 2, whatever is said
+    drawn = Bernoulli().compiled_form.kernel_view()
+    assert has_many_likelihoods(drawn, 2000) and not has_many_likelihoods(drawn, 1000)  # × 3 observations
+    assert not has_many_likelihoods(pl.make_model("battleship-5-2").compiled_form.kernel_view(), 10**6)
+
+
 def test_a_search_with_all_possible_values_has_the_bonuses_of_definition_1(model):
     """There are 61 of them, and 64 are kept."""
     planner, belief = pl.PomdpLite(model, beta=10, solver="uct", sims=50), pl.initial_belief(model)
@@ -102,11 +112,11 @@ def test_a_search_with_all_possible_values_has_the_bonuses_of_definition_1(model
         belief.update((False,), a, (False,), o)
 
 
-def test_the_work_of_a_search_counts_every_observation_and_value(model):
+def test_the_work_of_a_search_counts_observations_and_values(model):
     planner = pl.PomdpLite(model, beta=10, solver="uct", sims=1)
     planner.reset()
     planner.decide()
-    assert planner.solver.comparisons == 5 * 61 * (1 + 204)
+    assert planner.solver.comparisons == 5 * 61 * (1 + 51)
 
 
 def test_choosing_beta_stops_where_steps_take_long_to_average(monkeypatch):

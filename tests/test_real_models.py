@@ -320,3 +320,39 @@ def test_an_exception_under_some_noise_is_replayed(compiled):
 
     with pytest.raises(pl.ModelError, match=r"transition raised ValueError at .*: too loud"):
         played(changed(Counter, transition=transition, reward=reward, compiled=compiled)(), steps=40)
+
+
+class Cart(pl.Model):
+    """A cart of unknown mass; only its speed has noise."""
+
+    state = pl.State(place=float, speed=float)
+    hidden = pl.Hidden(mass=pl.Uniform(0.5, 2.0))
+    actions = ("wait", "push")
+    noise = pl.Gaussian(speed=0.02)
+    discount = 0.95
+    horizon = 20
+
+    def transition(m, x, theta, a, y):
+        y.speed = x.speed + a / theta.mass
+        y.place = x.place + y.speed
+
+    def reward(m, x, theta, a):
+        return -abs(x.place - 1.0)
+
+
+def test_a_number_without_noise_beside_noisy_ones_is_found_and_explained():
+    report = pl.check_model(Cart(), calls=50)
+    assert report.ok and "y.place tells theta at x = (place=0.0 speed=0.0), action 'push': it has no noise" in str(
+        report
+    )
+    assert str(report).count("tells theta") == 1
+    with pytest.raises(pl.ImpossibleObservationError, match=r"If x\.place follows from a hidden number without noise"):
+        pl.initial_belief(Cart()).update((0.0, 0.0), "push", (0.8, 0.81), None)
+
+
+def test_a_number_that_follows_from_x_alone_needs_no_noise():
+    def transition(m, x, theta, a, y):
+        y.speed = x.speed + a / theta.mass
+        y.place = x.place + x.speed
+
+    assert "tells theta" not in str(pl.check_model(changed(Cart, transition=transition)(), calls=50))

@@ -18,7 +18,7 @@ PLAYED = [
     ("tiger", "pomdp-lite", {"beta": 20.0}, "fef24c3f6901964d"),
     ("tiger", "pomcp", {"sims": 200, "leaves": "rollouts"}, "8c1c85cb037051f5"),
     ("tiger", "despot", {"sims": 50}, "5fc8800a29f082c8"),
-    ("light-dark-bins", "pomdp-lite", {"beta": 20.0, "solver": "uct", "sims": 100}, "ce096174cdd7e63a"),
+    ("light-dark-bins", "pomdp-lite", {"beta": 20.0, "solver": "uct", "sims": 100}, "efb920454c401625"),
     ("rocksample-4-4", "pomdp-lite", {"beta": 10.0, "solver": "uct", "sims": 100}, "b08ba70d364f02f0"),
     ("rocksample-4-4", "pomcp", {"sims": 200}, "63e82754f4854f2a"),
     ("rocksample-4-4", "despot", {"sims": 50}, "b4d2a88f3ffc2cbf"),

@@ -22,7 +22,7 @@ from pomdplite.mdp.real.estimates import StepEstimate, estimated_step
 from pomdplite.mdp.weighing import weigh_step
 from pomdplite.model.compiled import KernelView
 from pomdplite.model.model import Model
-from pomdplite.model.records import to_words
+from pomdplite.model.records import float_fields, to_words
 from pomdplite.model.spaces import Distributed
 from pomdplite.rng import stream
 
@@ -230,13 +230,24 @@ class Belief(ABC):
     def _advice(self) -> str:
         """What may be missing where no hidden number explains a step: noise, without which at most one number does."""
         model = self.view.model
-        parts = ["x"] * (self.kernel_model.noise.numbers == 0) + ["a reading"] * (model.reading is not None)
+        parts = [*self._exact_numbers] + ["a reading"] * (model.reading is not None)
         if not parts or not isinstance(model.hidden, Distributed):
             return ""
         return (
             f" If {' or '.join(parts)} follows from a hidden number without noise, no draw of it fits exactly: give "
             "it noise, however little (noise = Gaussian(...), or sd of a reading)."
         )
+
+    @property
+    def _exact_numbers(self) -> list[str]:
+        """The parts of x that have no noise, as far as the model declares it."""
+        model = self.view.model
+        noise = model.compiled_form.definition.noise
+        if noise.count == 0:
+            return ["x"]
+        if noise.spread is None:  # the model's own function decides
+            return []
+        return [f"x.{field}" for field in float_fields(model.state.dtype) if field not in (noise.spread.names or ())]
 
 
 def view_of(model: Model | KernelView, *, joint: bool | None = None) -> KernelView:

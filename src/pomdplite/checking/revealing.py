@@ -4,8 +4,8 @@ Where the next state is a floating-point number computed from θ without noise, 
 does a state of names or whole numbers that follows θ; with two values of θ that is taken to be intended, such as a door
 that opens or does not.
 
-A reading without noise does the same to a hidden number with a distribution: a belief in draws or on a grid never holds
-the one number that fits.
+A number without noise does the same to a hidden number with a distribution, in a reading or beside noisy numbers of the
+next state: a belief in draws or on a grid never holds the one number that fits.
 """
 
 from collections import deque
@@ -28,11 +28,23 @@ _FEWEST_VALUES = 3  # of θ, for a state without floating-point numbers
 
 def check_revealing(probe: Probe) -> None:
     """Warn if the next state alone tells which θ is true, in one of the first states of a model without mistakes."""
-    state, run = probe.model.state.dtype, probe.interpreted
-    if isinstance(probe.hidden, Distributed) and probe.model.reading is not None:
+    noisy = probe.interpreted.definition.noise.count > 0
+    distributed = isinstance(probe.hidden, Distributed)
+    if distributed and probe.model.reading is not None:
         _check_readings(probe)
-    if run.definition.noise.count > 0 or isinstance(probe.hidden, Dirichlet):
+    if isinstance(probe.hidden, Dirichlet) or (noisy and not distributed):
         return  # a next state tells θ only as far as its density or probability does
+    for x, a, values in _first_steps(probe):
+        if noisy:
+            if _check_numbers(probe, x, a, values):
+                return
+        else:
+            _check_step(probe, x, a, _next_states(probe, x, a, values))
+
+
+def _first_steps(probe: Probe) -> Iterator[tuple[Any, int, list[Any]]]:
+    """(x, a) of the first states, in the order of discovery, and values of θ that may differ in what they lead to."""
+    state, run = probe.model.state.dtype, probe.interpreted
     queue = deque([to_words(state, probe.model.initial_state())])
     known = {queue[0].tobytes()}
     for _ in range(_STATES):
@@ -42,9 +54,9 @@ def check_revealing(probe: Probe) -> None:
         for a in range(len(probe.model.actions)) if not run.terminal(x) else ():
             if not run.legal(x, a):
                 continue
-            reached = _next_states(probe, x, a)
-            _check_step(probe, x, a, reached)
-            for words in (w for several in reached.values() for w in several):
+            values = list(_hidden_values(probe, x, a))
+            yield x, a, values
+            for words in (w for several in _next_states(probe, x, a, values).values() for w in several):
                 if words.tobytes() not in known:
                     known.add(words.tobytes())
                     queue.append(words)
@@ -62,21 +74,45 @@ def _check_readings(probe: Probe) -> None:
         exact, shaken = (
             [run.reading(y, run.evolve(x, theta, a), a, u) for theta in values] for u in (None, noise)
         )  # fmt: skip
-        for field in float_fields(exact[0].dtype):
-            same = all(one[field].tobytes() == other[field].tobytes() for one, other in zip(exact, shaken, strict=True))
-            if same and len({reading[field].tobytes() for reading in exact}) == len(values):
-                probe.report.add(
-                    "exact reading",
-                    f"the reading {field} tells theta at {probe.place(x, a=a)}: it has no noise, and every value of "
-                    f"theta gives another one. Set sd.{field} in observation, or declare its noise.",
-                    fatal=False,
-                )
+        for field in _telling_numbers(exact, shaken):
+            probe.report.add(
+                "exact reading",
+                f"the reading {field} tells theta at {probe.place(x, a=a)}: it has no noise, and every value of "
+                f"theta gives another one. Set sd.{field} in observation, or declare its noise.",
+                fatal=False,
+            )
 
 
-def _next_states(probe: Probe, x: Any, a: int) -> dict[bytes, list[Words]]:
-    """The next states under each of some values of θ."""
+def _check_numbers(probe: Probe, x: Any, a: int, values: list[Any]) -> bool:
+    """Warn if a number of the next state has no noise, although others have, and another value under every θ."""
+    run = probe.interpreted
+    noise = np.ones(run.definition.noise.count)
+    distinct = list({theta.tobytes(): theta for theta in values}.values())
+    exact, shaken = ([run.transition(x, theta, a, u)[0][0] for theta in distinct] for u in (None, noise))
+    telling = list(_telling_numbers(exact, shaken))
+    for field in telling:
+        probe.report.add(
+            "exact number",
+            f"y.{field} tells theta at {probe.place(x, a=a)}: it has no noise, and every value of theta gives another "
+            f"one. Declare noise for {field}, or compute it from x alone: noise is added to what transition writes, so "
+            "a number computed from another one of y does not share its noise.",
+            fatal=False,
+        )
+    return bool(telling)
+
+
+def _telling_numbers(exact: list[Any], shaken: list[Any]) -> Iterator[str]:
+    """The fields of floating-point numbers that noise does not change, and that differ between all of the records."""
+    for field in float_fields(exact[0].dtype):
+        same = all(one[field].tobytes() == other[field].tobytes() for one, other in zip(exact, shaken, strict=True))
+        if same and len(exact) > 1 and len({record[field].tobytes() for record in exact}) == len(exact):
+            yield field
+
+
+def _next_states(probe: Probe, x: Any, a: int, values: list[Any]) -> dict[bytes, list[Words]]:
+    """The next states under each of these values of θ."""
     reached = {}
-    for theta in _hidden_values(probe, x, a):
+    for theta in values:
         branches = probe.interpreted.transition(x, theta, a)
         words = [to_words(probe.model.state.dtype, y) for y, p in branches if p > 0]
         reached[to_words(probe.hidden.dtype, theta).tobytes()] = words

@@ -13,7 +13,7 @@ from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import TooLargeError
 from pomdplite.mdp.reachable import build
 from pomdplite.mdp.sampling import distinct
-from pomdplite.mdp.search.listed.solver import UctSolver
+from pomdplite.mdp.search.solver import SearchSolver
 from pomdplite.mdp.solution import Solution
 from pomdplite.mdp.value_iteration import TOLERANCE, ValueIteration
 from pomdplite.model.compiled import KernelView
@@ -30,7 +30,7 @@ class PopulationSolver:
         self, view: KernelView, gamma: float, beta: float, *, limit: int, tolerance: float = TOLERANCE
     ) -> None:
         self.view, self.gamma, self.beta, self.tolerance, self.limit = view, gamma, beta, tolerance, limit
-        self.otherwise: UctSolver | None = None  # solves where there are more states; without it that is an error
+        self.otherwise: SearchSolver | None = None  # solves where there are more states; without it that is an error
         self.iteration: ValueIteration | None = None
         self._theta: Words = np.zeros((0, 1), np.uint64)  # the different particles that `iteration` is for
 

@@ -24,8 +24,7 @@ from pomdplite.mdp.budget import DEFAULT_SECONDS, SOLVE_SECONDS, Budget, Deadlin
 from pomdplite.mdp.counts.bonuses import BonusRule, expected_change
 from pomdplite.mdp.counts.solver import CountsSolver
 from pomdplite.mdp.exact_solver import ExactSolver
-from pomdplite.mdp.grid.drawing import work_of_step
-from pomdplite.mdp.grid.points import PointValues
+from pomdplite.mdp.grid.leaves import leaf_grid, points_in
 from pomdplite.mdp.grid.solver import POINT_LIMIT, GridSolver
 from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.reachable import STATE_LIMIT
@@ -47,10 +46,6 @@ SOLVERS = ("auto", "exact", "grid", "uct", "uct-tree")
 _PAIRS_PER_SECOND = 100e6  # state-actions that the exact solver solves per second, a conservative estimate
 _STEPS_PER_SECOND = 4e6  # (x, θ, a) that the exact solver lists per second for particles, likewise
 _PARTICLE_STEPS = 40_000_000  # most (x, θ, a) that it lists for a belief
-_GRID_WORK_PER_SECOND = 25e6  # (outcome, θ) of steps from grid points that are computed per second, likewise
-_SLOWER = 100  # a model that Python runs
-# A grid for leaves: seconds to solve it, its points in all and along a field, and the fewest that are of use.
-_LEAF_SECONDS, _LEAF_POINTS, _LEAF_SIDE, _FEWEST_LEAF_SIDE = 2.0, 100_000, 21, 5
 _NUMBERS_PER_SECOND = 600e6  # numbers of distinct steps that it averages over a belief per second, likewise
 
 
@@ -63,8 +58,8 @@ class PomdpLite(Planner):
                   paper's search on a tree; "auto": exact if the reachable states fit the step's budget and the memory,
                   otherwise uct; `choices` says why. Where steps have noise, observations are readings, or hidden
                   numbers with distributions change, "auto" and "uct" draw outcomes and widen (mdp/search/drawn/), and
-                  "exact" and "uct-tree" are refused. That search also serves listed models in which a step has
-                  thousands of observations × values of θ.
+                  "exact" and "uct-tree" are refused. That search also serves where a step has thousands of listed
+                  observations × values of θ.
                   "grid": value iteration on the points of the model's `grid`; "auto" takes it if there is one and its
                   points fit the step's budget. A search with drawn outcomes values its leaves on a coarse version of
                   that grid, unless the model has a heuristic.
@@ -234,10 +229,8 @@ class PomdpLite(Planner):
             return self._grid_solver(beta, POINT_LIMIT)
         changing = self.view.has_changing_numbers
         if self.solver_name == "auto" and declared_grid(self.model) is not None and self.discount < 1 and not changing:
-            work = len(self.model.actions) * work_of_step(self.view)
-            work *= 1 if self.model.compiled_form.compiled else _SLOWER
             try:
-                return self._grid_solver(beta, int(_GRID_WORK_PER_SECOND * (self.time or DEFAULT_SECONDS) / work))
+                return self._grid_solver(beta, points_in(self.time or DEFAULT_SECONDS, self.view))
             except TooLargeError as why:
                 self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
         if self.view.real or changing:
@@ -254,9 +247,7 @@ class PomdpLite(Planner):
                 return self._exact_solver(beta, self.time or DEFAULT_SECONDS, Deadline(self.solve_time / 2, self.clock))
             except TooLargeError as why:
                 self._not_exact = why.reason.removeprefix(f"{self.model.name}: ")
-        if self.solver_name != "uct-tree" and has_many_likelihoods(self.view):
-            return self._widening_solver(beta)
-        return self._uct_solver(beta)
+        return self._search(beta)
 
     def _exact_solver(self, beta: float, seconds: float | None, deadline: Deadline) -> MdpSolver:
         """Value iteration; TooLargeError if there are more states than it can solve in these seconds per step."""
@@ -281,7 +272,7 @@ class PomdpLite(Planner):
         particles = PopulationSolver(self.view, self.discount, beta, tolerance=self.tolerance, limit=limit)
         particles.solve(self.belief.kernel_model, self.view.root(), self.belief.probabilities)
         if seconds is not None:
-            particles.otherwise = self._uct_solver(beta)  # later particles may reach more states
+            particles.otherwise = self._search(beta)  # later particles may reach more states
         return particles
 
     def _grid_solver(self, beta: float, limit: int) -> GridSolver:
@@ -293,35 +284,16 @@ class PomdpLite(Planner):
     def _solve_grid(self, solver: GridSolver) -> None:
         solver.prepare(self.belief.kernel_model, self.view.root(), self.belief.probabilities, self._deadline)
 
-    def _leaf_values(self) -> PointValues | None:
-        """Values of new leaves of a search: of the mean MDP under the prior, on a coarse version of the model's grid.
-
-        None if the model has a heuristic of its own, or no grid that is solved in about two seconds.
-        """
-        model, kernel, grid = self.model, self.view.kernel_model, declared_grid(self.model)
-        known = "heuristic" in model.compiled_form.definition.functions
-        if grid is None or known or self.discount >= 1 or kernel.evolves:
-            return None
-        limit = int(_GRID_WORK_PER_SECOND * _LEAF_SECONDS / (kernel.actions * work_of_step(self.view)))
-        limit = min(_LEAF_POINTS, limit if model.compiled_form.compiled else limit // _SLOWER)
-        fields = len(grid.axes(model.state, model.name))
-        most = min(_LEAF_SIDE, int(limit ** (1 / fields)))
-        if most < _FEWEST_LEAF_SIDE:
-            return None
-        solver = GridSolver(
-            self.view, self.discount, 0.0, budget=Budget(None), tolerance=self.tolerance, limit=limit,
-            grid=grid.coarser(most),
-        )  # fmt: skip
-        try:
-            self._solve_grid(solver)
-        except TooLargeError:  # there are too many discrete states
-            return None
-        self._leaf_shape = solver.shape
-        return solver.all_values()
-
     def _widening_solver(self, beta: float) -> WideningSolver:
-        leaves = self._leaf_values()
+        known = self.belief.kernel_model, self.belief.probabilities
+        grid = leaf_grid(self.view, self.discount, *known, self.tolerance, self._deadline)
+        self._leaf_shape = "" if grid is None else grid.shape
+        leaves = None if grid is None else grid.all_values()
         return WideningSolver(self.view, self.discount, beta, leaves=leaves, **self._search_parameters())
+
+    def _search(self, beta: float) -> UctSolver | WideningSolver:
+        many = has_many_likelihoods(self.view, len(self.belief.probabilities) - 1)
+        return self._widening_solver(beta) if many and self.solver_name != "uct-tree" else self._uct_solver(beta)
 
     def _uct_solver(self, beta: float) -> UctSolver:
         tree, parameters = self.solver_name == "uct-tree", self._search_parameters()

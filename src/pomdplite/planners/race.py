@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pomdplite import rng
-from pomdplite.beliefs import Belief
+from pomdplite.beliefs import Belief, DrawnBelief
 from pomdplite.compile import abi
 from pomdplite.compile.jit import Floats, Words
 from pomdplite.errors import NotConvergingError
@@ -36,6 +36,7 @@ from pomdplite.planners.raced_policies import RACE_SEED, Policy, race_number
 WORK = 1_500_000_000
 REAL_WORK = 450_000_000  # for models with noise or readings
 _PARTICLE = 300  # updating one particle
+_TERM = 35  # a log probability of a step, by which particles with distributions are moved
 _STEP = 2_000  # a step of an episode
 _NEW_STEP = 8_000  # updating the belief or deciding, where that has not been done before
 _SLOWER = 20  # a model that Python runs
@@ -167,7 +168,8 @@ class Episodes:
     def _catch_up(self, behind: list[tuple[Words, int, Words, int]]) -> None:
         for step in behind:
             self.belief._advance(*step)
-            self._spend(self._new_step)
+            moved = _TERM * self.belief.terms if isinstance(self.belief, DrawnBelief) else 0
+            self._spend(self._new_step + moved)
         behind.clear()
 
     def _decide(self, policy: Policy, x: Words) -> tuple[int, float]:

@@ -17,6 +17,7 @@ from pomdplite.mdp.population_solver import PopulationSolver
 from pomdplite.mdp.search.action_widening import listed_at_first
 from pomdplite.mdp.search.drawn.solver import WideningSolver
 from pomdplite.mdp.search.listed.solver import UctSolver
+from pomdplite.mdp.search.solver import SearchSolver
 from pomdplite.mdp.solution import Solution
 
 RACE_SEED = 0
@@ -116,10 +117,6 @@ class SearchedPolicy:
     def __init__(self, solver: UctSolver | WideningSolver | PopulationSolver, beta: float) -> None:
         self._solver, self._beta, self.work = solver, float(beta), 0
         self._search = solver.otherwise if isinstance(solver, PopulationSolver) else solver
-        model, self._expansion = solver.view.kernel_model, 0
-        if solver.view.listed:
-            likelihoods = (model.observations + 1) * int(np.max(np.diff(model.offsets)))
-            self._expansion = listed_at_first(model.actions) * max(0, likelihoods - _SMALL)
 
     def begin(self, belief: Belief, episode: int) -> None:
         """Begin with an empty graph and the episode's random numbers."""
@@ -130,18 +127,24 @@ class SearchedPolicy:
         """The values of the actions in s."""
         with _short(self._search):
             found = self._solver.solve(belief.kernel_model, s, belief.probabilities)
-        if isinstance(self._solver, WideningSolver):
-            self.work += _DRAWN_SEARCH + _DRAWN_STEP * found.steps + _COMPARISON * self._solver.comparisons
-            return found
-        self.work += _SEARCHED_STEP * found.steps + self._expansion * found.simulations
+        if isinstance(self._search, WideningSolver) and found.simulations > 0:
+            self.work += _DRAWN_SEARCH + _DRAWN_STEP * found.steps + _COMPARISON * self._search.comparisons
+        else:
+            self.work += _SEARCHED_STEP * found.steps + self._expansion(belief) * found.simulations
         if isinstance(self._solver, PopulationSolver) and self._solver.iteration is not None:
             reachable = self._solver.iteration.reachable
             self.work += _LISTED_STEP * reachable.state_actions * len(reachable.view.table.theta)
         return found
 
+    def _expansion(self, belief: Belief) -> int:
+        """The work of adding a node, beyond what the steps of a simulation include."""
+        model = self._solver.view.kernel_model
+        values = np.max(np.diff(model.offsets)) if self._solver.view.listed else len(belief.probabilities) - 1
+        return listed_at_first(model.actions) * max(0, (model.observations + 1) * int(values) - _SMALL)
+
 
 @contextmanager
-def _short(search: UctSolver | WideningSolver | None) -> Iterator[None]:
+def _short(search: SearchSolver | None) -> Iterator[None]:
     """A budget in simulations for the searches of a race."""
     if search is None:
         yield

@@ -136,11 +136,13 @@ def add_action(
 
 @inlined
 def compared_outcomes(model: KernelModel, parameters: WideningParameters) -> int:
-    """How many drawn outcomes or listed observations every value is compared with for the bonus of a new pair."""
+    """With how many outcomes every value is compared for the bonus of a new pair. Four listed ones count as one drawn
+    one: their probabilities lie ready, those of readings are computed.
+    """
     if model.z_words > 0:
         return parameters.outcomes
     drawn = parameters.outcomes if model.noise.numbers > 0 else 1
-    return drawn * (model.observations + 1)
+    return drawn * (1 + model.observations // 4)
 
 
 @inner

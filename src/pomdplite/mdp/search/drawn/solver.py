@@ -24,6 +24,7 @@ from pomdplite.mdp.search.nodes import COMPARISONS
 from pomdplite.mdp.search.solver import NODE_LIMIT, SearchSolver
 from pomdplite.mdp.solution import Solution
 from pomdplite.model.compiled import KernelView
+from pomdplite.model.spaces import Distributed
 
 PAIR_LIMIT = 2_000_000  # about 250 MB when full, with the nodes
 # Of widening and of the bonus: docs/decisions/0015.
@@ -34,12 +35,18 @@ _MANY_OBSERVATIONS = 16
 _MANY_LIKELIHOODS = 4096  # docs/decisions/0015
 
 
-def has_many_likelihoods(view: KernelView) -> bool:
-    """Whether a step of a listed model has so many observations × values of θ that a search should thin the belief."""
+def has_many_likelihoods(view: KernelView, values: int) -> bool:
+    """Whether a step has so many observations × values of θ that a search should thin the belief; so many values if θ
+    has distributions. The particles of a user's Population are not thinned: nothing tells which ones are alike.
+    """
     table, observations = view.table, view.kernel_model.observations
-    possible = np.add.reduceat(table.prior > 0.0, table.offsets[:-1], dtype=np.int64)
-    most = int(possible.max()) * (observations + 1)
-    return view.listed and observations >= _MANY_OBSERVATIONS and most > _MANY_LIKELIHOODS
+    if view.listed:
+        if observations < _MANY_OBSERVATIONS:
+            return False
+        values = int(np.add.reduceat(table.prior > 0.0, table.offsets[:-1], dtype=np.int64).max())
+    elif not isinstance(view.model.hidden, Distributed):
+        return False
+    return values * (observations + 1) > _MANY_LIKELIHOODS
 
 
 class WideningSolver(SearchSolver):
