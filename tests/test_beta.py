@@ -308,6 +308,51 @@ def test_particles_are_raced_too(monkeypatch, folder):
     assert chosen.mean > before.mean + 1
 
 
+class Tank(pl.Model):
+    """Fill a leaking tank and stop at the mark. Every reading tells something, and hardly anything about the leak."""
+
+    state = pl.State(full=bool)
+    hidden = pl.Hidden(level=pl.Uniform(0.0, 1.0), leak=pl.Uniform(0.0, 0.2))
+    actions = ("open", "closed", "measure", "stop")
+    observations = pl.Reading(gauge=float)
+    discount = 0.98
+    horizon = 40
+
+    def transition(m, x, theta, a, y):
+        y.full = a == 3
+
+    def evolve(m, x, theta, a, theta_next):
+        theta_next.level = min(2.0, max(0.0, theta.level + (0.15 if a == 0 else 0.0) - 0.2 * theta.leak))
+
+    def observation(m, y, theta, a, z, sd):
+        z.gauge = theta.level
+        sd.gauge = 0.02 if a == 2 else 0.3
+
+    def reward(m, x, theta, a):
+        return 10.0 - 20.0 * abs(theta.level - 1.0) if a == 3 else -0.1
+
+    def terminal(m, x):
+        return x.full
+
+
+def test_where_a_share_of_the_rewards_would_explore_for_ever_less_is_chosen(monkeypatch):
+    monkeypatch.setattr(choice, "cache_folder", lambda: None)
+    planner = prepared(Tank())
+    share = share_of_rewards(planner.view, NO_DEADLINE).value
+    assert "chosen from 5" in planner.choices[0] and 0 < planner.beta < 0.5 * share
+    chosen, before = (
+        pl.evaluate(Tank(), episodes=8, seed=3, beta=beta, sims=100).mean for beta in (planner.beta, share)
+    )
+    assert chosen > before + 3
+
+
+def test_a_race_with_drawn_outcomes_that_cannot_end_in_time_is_not_begun(monkeypatch):
+    monkeypatch.setattr(choice, "cache_folder", lambda: None)
+    monkeypatch.setattr(choice, "REAL_WORK_AT_MOST", 400_000_000)
+    monkeypatch.setattr(choice, "race", no_race)
+    assert "take too long for a choice" in prepared(Tank()).choices[0]
+
+
 def test_the_work_of_a_race_counts_how_particles_are_moved():
     belief = pl.initial_belief(EveryKind())
     episodes, x = race.Episodes(belief, 10**9), np.zeros(1, np.uint64)

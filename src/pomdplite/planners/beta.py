@@ -40,11 +40,12 @@ from pomdplite.model.compiled import KernelView
 from pomdplite.planners.race import (
     FEWEST,
     REAL_WORK,
+    REAL_WORK_AT_MOST,
     WORK,
     Candidate,
     Episodes,
     OutOfWorkError,
-    clearly_better,
+    better,
     race,
     winners,
 )
@@ -54,9 +55,10 @@ log = logging.getLogger("pomdplite")
 
 AUTO = "auto"
 SHARE = 0.05  # of the range of rewards: a candidate, and β where there is no race
-_VERSION = 1  # of the race: what is kept on disk from another one does not count
+_VERSION = 2  # of the race: what is kept on disk from another one does not count
 _HIGHEST, _RATIO, _VALUES = 4.0, 10**0.5, 7  # the grid, from the highest down, in units of what information is worth
-_REAL_RATIO, _REAL_VALUES = 10.0, 4  # the same for models with noise or readings
+# The candidates of searches with drawn outcomes, as multiples of that share.
+_REAL_MULTIPLES = (0.0, 0.1, 10**-0.5, 1.0, 10**0.5)
 _FIRST_SHARE = 0.7  # of the work, for the grid; the rest is for the neighbours of its winner
 _KNOWN_VALUES = 2_000_000  # most (x, θ, a) for which the value of a known θ is computed
 _NOTHING = 1e-6  # of the value: what information is worth, up to rounding
@@ -119,27 +121,22 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
     if policy is None:
         what = "episodes on a grid take too long" if isinstance(solver, GridSolver) else "its graph is too large"
         return _Choice(share.value, f"{share.origin} ({what} for a choice)", raced=False)
-    drawn = isinstance(solver, WideningSolver)
-    episodes = Episodes(belief, REAL_WORK if drawn else round(_FIRST_SHARE * WORK), deadline)
+    if isinstance(solver, WideningSolver):
+        return _short_race(Episodes(belief, REAL_WORK_AT_MOST, deadline), policy, share)
+    episodes = Episodes(belief, round(_FIRST_SHARE * WORK), deadline)
     zero, default = (Candidate(beta, policy(beta)) for beta in (0.0, _rounded(share.value)))
     try:
-        if drawn:
-            episodes.try_out(default, _REAL_VALUES + 2)
         for episode in range(FEWEST):
             episodes.play(zero, episode)
         worth = _worth_of_information(view, zero, deadline)
         scale = share.value / SHARE if worth is None else worth
         if scale <= _NOTHING * max(1.0, abs(zero.mean)):
             return _Choice(0.0, "knowing the hidden value would earn no more", raced=False)
-        ratio, values = (_REAL_RATIO, _REAL_VALUES) if drawn else (_RATIO, _VALUES)
-        grid = [_rounded(_HIGHEST * scale / ratio**i) for i in range(values)]
+        grid = [_rounded(_HIGHEST * scale / _RATIO**i) for i in range(_VALUES)]
         others = sorted({*grid, default.beta} - {0.0})
         ranked = race(episodes, [zero, *(default if b == default.beta else Candidate(b, policy(b)) for b in others)])
     except OutOfWorkError:
-        why = "episodes of this model take too long for a choice"
-        return _Choice(share.value, f"{share.origin} ({why})", raced=False)
-    if drawn:
-        return _short_race_choice(ranked, default, share, 1 + len(others))
+        return _too_long(share)
     best, count = winners(ranked), 1 + len(others)
     near = [] if episodes.hurried else _between_and_around(best[0].beta, best[-1].beta)
     episodes.left += round((1 - _FIRST_SHARE) * WORK)
@@ -156,11 +153,32 @@ def _choose(belief: Belief, solver: MdpSolver, share: ChosenBeta, deadline: Dead
     return _Choice(chosen, f"chosen from {count}", raced=True, hurried=episodes.hurried)
 
 
-def _short_race_choice(ranked: list[Candidate], default: Candidate, share: ChosenBeta, count: int) -> _Choice:
-    """The leader of a race with few episodes, if it is clearly better than the share of rewards; otherwise that."""
-    if not clearly_better(ranked[0], default):
-        return _Choice(share.value, f"{share.origin}; none of {count} earns clearly more", raced=False)
-    return _Choice(ranked[0].beta, f"chosen from {count}", raced=True)
+def _short_race(episodes: Episodes, policy: Callable[[float], Policy], share: ChosenBeta) -> _Choice:
+    """The share of rewards, unless another value is clearly better in a race with few episodes.
+
+    Then the least of these that is about as good as the best: with more simulations than the race has, a search finds
+    more to explore.
+    """
+    betas = [_rounded(multiple * share.value) for multiple in _REAL_MULTIPLES]
+    running = [Candidate(beta, policy(beta)) for beta in betas]
+    default = running[_REAL_MULTIPLES.index(1.0)]
+    try:
+        episodes.try_out(running)
+        ranked = race(episodes, running, (FEWEST,))
+        episodes.left -= REAL_WORK_AT_MOST - REAL_WORK
+        if episodes.left > 0:
+            ranked = race(episodes, ranked)
+    except OutOfWorkError:
+        return _too_long(share)
+    leader, clear = ranked[0], [candidate for candidate in ranked if better(candidate, default)]
+    if not clear:
+        return _Choice(share.value, f"{share.origin}; none of {len(running)} earns clearly more", raced=False)
+    least = min(candidate.beta for candidate in clear if not better(leader, candidate, errors=1.0))
+    return _Choice(least, f"chosen from {len(running)}", raced=True, hurried=episodes.hurried)
+
+
+def _too_long(share: ChosenBeta) -> _Choice:
+    return _Choice(share.value, f"{share.origin} (episodes of this model take too long for a choice)", raced=False)
 
 
 def _between_and_around(lowest: float, highest: float) -> list[float]:

@@ -34,9 +34,10 @@ from pomdplite.planners.raced_policies import RACE_SEED, Policy, race_number
 
 # Units of work, each some 3 ns: an exact solver's state-action is one.
 WORK = 1_500_000_000
-REAL_WORK = 450_000_000  # for models with noise or readings
+REAL_WORK = 450_000_000  # of searches with drawn outcomes
+REAL_WORK_AT_MOST = 3 * REAL_WORK  # of them, if the fewest episodes take that
 _PARTICLE = 300  # updating one particle
-_TERM = 35  # a log probability of a step, by which particles with distributions are moved
+_TERM = 100  # a log probability of a step, by which particles with distributions are moved
 _STEP = 2_000  # a step of an episode
 _NEW_STEP = 8_000  # updating the belief or deciding, where that has not been done before
 _SLOWER = 20  # a model that Python runs
@@ -132,11 +133,12 @@ class Episodes:
             total += weight * reward * self._later
         candidate.returns.append(total)
 
-    def try_out(self, candidate: Candidate, candidates: int) -> None:
-        """Play one episode; OutOfWorkError if, going by its cost, a race of so many candidates cannot end."""
+    def try_out(self, candidates: Sequence[Candidate]) -> None:
+        """Play one episode with each; OutOfWorkError if, going by these, the fewest episodes take too long."""
         before = self.left
-        self.play(candidate, 0)
-        if (before - self.left) * FEWEST * candidates > before:
+        for candidate in candidates:
+            self.play(candidate, 0)
+        if (before - self.left) * FEWEST > before:
             raise OutOfWorkError
 
     def _draw_hidden(self, episode: int) -> Words:
@@ -196,14 +198,14 @@ def _cut(model: Model) -> tuple[int, float]:
     return steps, (1 - gamma**later) / (1 - gamma)
 
 
-def race(episodes: Episodes, candidates: Sequence[Candidate]) -> list[Candidate]:
+def race(episodes: Episodes, candidates: Sequence[Candidate], rounds: Sequence[int] = _ROUNDS) -> list[Candidate]:
     """The candidates that are still in the race, best first; all have played the same episodes.
 
     OutOfWorkError or OutOfTimeError if the work or the time does not suffice for a choice.
     """
     running, whole = list(candidates), episodes.left
     try:
-        for count in _ROUNDS:
+        for count in rounds:
             running = _play(episodes, running, count)
             spent = 1 - episodes.left / whole
             running = _remaining(running, max(2, len(candidates) >> max(0, int(4 * spent) - 1)))
@@ -253,11 +255,11 @@ def _tied(one: Candidate, other: Candidate) -> bool:
     return bool(np.allclose(one.returns, other.returns, rtol=1e-9, atol=1e-9))
 
 
-def clearly_better(one: Candidate, other: Candidate) -> bool:
-    """Whether one has earned more than the other, in the episodes that both have played, than chance explains."""
+def better(one: Candidate, other: Candidate, errors: float = _CLEARLY) -> bool:
+    """Whether one has earned more than the other in the episodes that both have played, by so many standard errors."""
     both = min(len(one.returns), len(other.returns))
     more = np.array(one.returns[:both]) - other.returns[:both]
-    return both >= FEWEST and bool(more.mean() > _CLEARLY * more.std(ddof=1) / np.sqrt(both))
+    return both >= FEWEST and bool(more.mean() > errors * more.std(ddof=1) / np.sqrt(both))
 
 
 def winners(ranked: Sequence[Candidate]) -> list[Candidate]:

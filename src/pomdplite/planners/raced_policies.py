@@ -32,8 +32,7 @@ _COMPARISON = 8  # of a hidden value with an outcome
 _SMALL = 1_000  # likelihoods of an (s, a) that this includes; each of those beyond is one
 _COUNTED_SOLUTION, _COUNTED_PAIR = 80_000, 5  # of unknown probabilities: a solution, and each of its state-actions
 _LISTED_STEP = 40  # an (x, θ, a) of particles that is listed and solved
-SIMULATIONS = 100  # of UCT per step
-_REAL_SIMULATIONS = 25  # with drawn outcomes
+SIMULATIONS = 100  # of a search per step
 _REAL_OUTCOMES = 8  # by which a bonus is estimated there
 
 
@@ -152,7 +151,6 @@ def _short(search: SearchSolver | None) -> Iterator[None]:
     planned = search.budget, search.parameters
     search.budget = Budget(None, SIMULATIONS)
     if isinstance(search, WideningSolver):
-        search.budget = Budget(None, _REAL_SIMULATIONS)
         search.parameters = search.parameters._replace(outcomes=min(_REAL_OUTCOMES, search.parameters.outcomes))
     try:
         yield
