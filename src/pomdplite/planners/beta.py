@@ -7,8 +7,8 @@ therefore 0, seven values over three decades below 4 times that scale, and 5 % o
 halfway to the neighbours of the winner. If several tie, having earned the same in every episode, the middle one wins,
 or 0 if it is one of them.
 
-Searches with drawn outcomes take longer, so that their races are short. There 0, a tenth, a third and three times of the
-5 % are candidates, and the 5 % stand unless another one is clearly better.
+Searches with drawn outcomes take longer, so that their races are short. There 0, a tenth, a third and three times of
+the 5 % are candidates, and the 5 % stand unless another one is clearly better.
 
 The choice is kept on disk under the model's digest, together with everything that it depends on.
 """
