@@ -353,6 +353,31 @@ def test_a_race_with_drawn_outcomes_that_cannot_end_in_time_is_not_begun(monkeyp
     assert "take too long for a choice" in prepared(Tank()).choices[0]
 
 
+class Priced:
+    """Episodes whose returns and work depend on β alone, but for a little noise."""
+
+    hurried = False
+
+    def __init__(self, left, returns, work):
+        self.left, self._returns, self._work = left, returns, work
+
+    def play(self, candidate, episode):
+        self.left -= self._work[candidate.beta]
+        if self.left < 0:
+            raise race.OutOfWorkError
+        candidate.returns.append(self._returns[candidate.beta] + 0.01 * ((3 * episode + int(candidate.beta)) % 5))
+
+
+@pytest.mark.parametrize(("left", "played"), [(1000, 8), (200, 4)])
+def test_candidates_that_cost_much_and_earn_little_leave_early_where_work_is_scarce(left, played):
+    """Eight episodes with each would cost 336."""
+    candidates = [race.Candidate(beta, None) for beta in (0.0, 1.0, 7.0, 8.0)]
+    episodes = Priced(left, {0.0: 5.0, 1.0: 6.0, 7.0: -3.0, 8.0: -4.0}, {0.0: 1, 1.0: 1, 7.0: 20, 8.0: 20})
+    assert race.race(episodes, candidates)[0] is candidates[1]
+    assert len(candidates[1].returns) >= 8 and min(len(c.returns) for c in candidates[2:]) >= played
+    assert (len(candidates[3].returns) == 4) == (left == 200)
+
+
 def test_the_work_of_a_race_counts_how_particles_are_moved():
     belief = pl.initial_belief(EveryKind())
     episodes, x = race.Episodes(belief, 10**9), np.zeros(1, np.uint64)

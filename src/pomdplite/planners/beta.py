@@ -57,8 +57,8 @@ AUTO = "auto"
 SHARE = 0.05  # of the range of rewards: a candidate, and β where there is no race
 _VERSION = 2  # of the race: what is kept on disk from another one does not count
 _HIGHEST, _RATIO, _VALUES = 4.0, 10**0.5, 7  # the grid, from the highest down, in units of what information is worth
-# The candidates of searches with drawn outcomes, as multiples of that share.
-_REAL_MULTIPLES = (0.0, 0.1, 10**-0.5, 1.0, 10**0.5)
+# The candidates of a short race, as multiples of that share.
+_SHORT_MULTIPLES = (0.0, 0.1, 10**-0.5, 1.0, 10**0.5)
 _FIRST_SHARE = 0.7  # of the work, for the grid; the rest is for the neighbours of its winner
 _KNOWN_VALUES = 2_000_000  # most (x, θ, a) for which the value of a known θ is computed
 _NOTHING = 1e-6  # of the value: what information is worth, up to rounding
@@ -159,9 +159,9 @@ def _short_race(episodes: Episodes, policy: Callable[[float], Policy], share: Ch
     Then the least of these that is about as good as the best: with more simulations than the race has, a search finds
     more to explore.
     """
-    betas = [_rounded(multiple * share.value) for multiple in _REAL_MULTIPLES]
+    betas = [_rounded(multiple * share.value) for multiple in _SHORT_MULTIPLES]
     running = [Candidate(beta, policy(beta)) for beta in betas]
-    default = running[_REAL_MULTIPLES.index(1.0)]
+    default = running[_SHORT_MULTIPLES.index(1.0)]
     try:
         episodes.try_out(running)
         ranked = race(episodes, running, (FEWEST,))

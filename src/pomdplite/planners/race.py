@@ -6,9 +6,10 @@ step is counted as its mean under the belief, R(b, s, a): the expected return is
 little in every episode instead of a lot in a few. The mean over particles is only approximate, so there the rewards
 are drawn, and hidden values are drawn independently. So are unknown probabilities.
 
-After 32, 64, … episodes, a candidate drops out if it earns clearly less than the leader. Work is counted, not timed, so
-a race ends the same way on every machine. When half of the work is spent, half of the candidates have to go, and half
-of those when three quarters are; if it runs out, or the time to prepare does, the leader wins.
+After 32, 64, … episodes, a candidate drops out if it earns clearly less than the leader; after four, if the work would
+not suffice for eight with all. Work is counted, not timed, so a race ends the same way on every machine. When half of
+the work is spent, half of the candidates have to go, and half of those when three quarters are; if it runs out, or the
+time to prepare does, the leader wins.
 """
 
 import math
@@ -43,6 +44,7 @@ _NEW_STEP = 8_000  # updating the belief or deciding, where that has not been do
 _SLOWER = 20  # a model that Python runs
 FEWEST = 8  # episodes on which a choice may rest
 _ROUNDS = (FEWEST, 16, 32, 64, 128, 256, 512)  # episodes after which candidates are compared
+_GLANCE = 4  # episodes after which candidates may drop out if the work would not suffice for the fewest
 _TESTED = 32  # episodes from which on standard errors are trusted
 _SETTLED = 64  # episodes after which candidates that have always earned the same need not play on
 _CLEARLY = 3.0  # standard errors
@@ -205,6 +207,11 @@ def race(episodes: Episodes, candidates: Sequence[Candidate], rounds: Sequence[i
     """
     running, whole = list(candidates), episodes.left
     try:
+        if min(len(c.returns) for c in running) == 0:
+            running = _play(episodes, running, _GLANCE)
+            if (whole - episodes.left) * FEWEST > _GLANCE * whole:
+                best = max(running, key=lambda c: np.mean(c.returns[:_GLANCE]))
+                running = [c for c in running if not better(best, c, fewest=_GLANCE)]
         for count in rounds:
             running = _play(episodes, running, count)
             spent = 1 - episodes.left / whole
@@ -255,11 +262,11 @@ def _tied(one: Candidate, other: Candidate) -> bool:
     return bool(np.allclose(one.returns, other.returns, rtol=1e-9, atol=1e-9))
 
 
-def better(one: Candidate, other: Candidate, errors: float = _CLEARLY) -> bool:
+def better(one: Candidate, other: Candidate, errors: float = _CLEARLY, fewest: int = FEWEST) -> bool:
     """Whether one has earned more than the other in the episodes that both have played, by so many standard errors."""
     both = min(len(one.returns), len(other.returns))
     more = np.array(one.returns[:both]) - other.returns[:both]
-    return both >= FEWEST and bool(more.mean() > errors * more.std(ddof=1) / np.sqrt(both))
+    return both >= fewest and bool(more.mean() > errors * more.std(ddof=1) / np.sqrt(both))
 
 
 def winners(ranked: Sequence[Candidate]) -> list[Candidate]:
